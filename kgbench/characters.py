@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Escaping of characters that control terminals or that file formats cannot represent."""
+"""Escaping of characters that control terminals or that file formats cannot represent.
+
+A byte order mark at the beginning of a text, which some editors write, is no part of it.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import IO, Any, Final, Protocol
+
+BOM: Final = "\ufeff"
+"""The byte order mark, as a character."""
+_BOM_BYTES = BOM.encode("utf-8")
 
 # Characters that XML 1.0 (section 2.2, Char) excludes, in UTF-8: C0 controls except tab, line feed
 # and carriage return, and the noncharacters U+FFFE and U+FFFF. A carriage return is a character of
@@ -22,6 +29,19 @@ class Sink(Protocol):
 
     def write(self, data: bytes, /) -> object:
         """Write some bytes."""
+
+
+def without_bom(content: bytes) -> bytes:
+    """Return ``content`` without a byte order mark of UTF-8 at its beginning."""
+    return content.removeprefix(_BOM_BYTES)
+
+
+def after_bom(file: IO[bytes]) -> IO[bytes]:
+    """Return ``file`` at its beginning, after a byte order mark of UTF-8."""
+    file.seek(0)
+    if file.read(len(_BOM_BYTES)) != _BOM_BYTES:
+        file.seek(0)
+    return file
 
 
 def visible(text: str) -> str:

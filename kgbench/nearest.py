@@ -9,13 +9,13 @@ from difflib import get_close_matches
 _NAMED = 12  # maximal number of names in a message
 
 
-def closest(name: str, among: Iterable[str]) -> str | None:
-    """Return a phrase with the entries of ``among`` closest to ``name``; ``None`` if none is close.
+def closest(name: str, among: Iterable[str], most: int = 3) -> str | None:
+    """Return a phrase with up to ``most`` entries of ``among`` close to ``name``, if there are any.
 
     >>> closest("oracel", ["oracle", "noisy"])
     'did you mean oracle?'
     """
-    matches = get_close_matches(name, sorted(among), n=3, cutoff=0.5)
+    matches = get_close_matches(name, sorted(among), n=most, cutoff=0.5)
     return f"did you mean {' or '.join(matches)}?" if matches else None
 
 

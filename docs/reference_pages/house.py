@@ -55,7 +55,7 @@ FLOORS = (
                 "model",
                 "on_demand",
             ),
-            *("resources", "rdf", "characters", "files", "validation"),
+            *("resources", "characters", "rdf", "files", "validation"),
             *("secrets", "signing", "write_ahead", "children", "net", "reasoning"),
         ),
     ),

@@ -42,6 +42,13 @@ def ask(store: Store, text: str, *, prefixed: bool = True) -> Any:
     return queries.ask(store, text, prefixed=prefixed)
 
 
+def is_empty(answer: Any) -> bool:
+    """Return whether a result is false or has no rows; the first row of others is consumed."""
+    if isinstance(answer, ox.QueryBoolean):
+        return not answer
+    return next(iter(answer), None) is None
+
+
 def run_select(store: Store, text: str) -> Table:
     """Run a SELECT query; raises :class:`~kgbench.errors.QueryError` for other queries."""
     answer = ask(store, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from kgbench.analysis.tables import Kind
     from kgbench.rdf.queries import Query
     from kgbench.store.protocol import Store
+
+
+# The lexical forms of numbers; those that are no numbers in a spreadsheet stay text.
+_NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 class Form(StrEnum):
@@ -74,7 +79,6 @@ def query(
 
     The parameters passGraph and runGraph default to the graphs selected by --suite and --pass.
     """
-    from kgbench.api.query_tables import ask
     from kgbench.errors import QueryError
     from kgbench.rdf import queries
     from kgbench.store import open_reader
@@ -109,8 +113,21 @@ def query(
         if text:
             typer.echo(text_to_run)
         else:
-            answer = ask(opened, text_to_run, prefixed=declared is None)
+            answer = _answer(opened, text_to_run, is_declared=declared is not None)
             _write(answer, form, opened.iris.base, guard=guard, crlf=crlf)
+
+
+def _answer(store: Store, text: str, *, is_declared: bool) -> Any:
+    """Run a query; an empty answer comes with a note about unknown terms of kgbench."""
+    from kgbench.api.query_tables import ask, is_empty
+    from kgbench.execution.query_terms import unknown_terms
+
+    answer = ask(store, text, prefixed=not is_declared)
+    if is_declared or (note := unknown_terms(text)) is None:
+        return answer
+    if is_empty(answer):
+        typer.echo(f"the answer is empty: {note}", err=True)
+    return ask(store, text)  # is_empty has read the first row
 
 
 def _read(name: str) -> str:
@@ -124,7 +141,7 @@ def _read(name: str) -> str:
     else:
         raw = sys.stdin.buffer.read()
     try:
-        return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8").read()
+        return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8-sig").read()
     except UnicodeDecodeError as error:
         source = "standard input" if name == "-" else name
         raise QueryError(
@@ -228,14 +245,41 @@ def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
     from kgbench.characters import spreadsheet_safe
     from kgbench.cli.tables import report_guarded
 
-    buffer, text = io.BytesIO(), io.StringIO(newline="")
-    answer.serialize(buffer, ox.QueryResultsFormat.CSV)
-    rows = list(csv.reader(io.StringIO(buffer.getvalue().decode("utf-8"), newline="")))
+    text = io.StringIO(newline="")
+    buffer = io.BytesIO()
+    answer.serialize(buffer, ox.QueryResultsFormat.JSON if guard else ox.QueryResultsFormat.CSV)
+    content = buffer.getvalue()
     if guard:
-        rows, changed = spreadsheet_safe(rows)
+        rows, changed = spreadsheet_safe(_cells(content))
         report_guarded(changed)
+    else:
+        rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
     csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     out.write(text.getvalue().encode("utf-8"))
+
+
+def _cells(content: bytes) -> list[list[Any]]:
+    """Return the cells of JSON results as in CSV; those of numbers are no ``str``.
+
+    The engine writes CSV without datatypes, and a number is no formula.
+    """
+    import csv
+    from collections import UserString
+
+    import pyoxigraph as ox
+
+    def read() -> Any:
+        return ox.parse_query_results(content, ox.QueryResultsFormat.JSON)
+
+    written = (read().serialize(format=ox.QueryResultsFormat.CSV) or b"").decode("utf-8")
+    table: list[list[Any]] = list(csv.reader(io.StringIO(written, newline="")))
+    results = read()
+    if isinstance(results, ox.QuerySolutions):
+        for cells, solution in zip(table[1:], results, strict=True):
+            for column, term in enumerate(solution):
+                if _is_number(term) and _NUMERAL.fullmatch(term.value):
+                    cells[column] = UserString(cells[column])
+    return table
 
 
 def _refusal(form: Form | None, *, is_graph: bool) -> str | None:
@@ -289,7 +333,6 @@ def _kind(terms: Iterable[Any]) -> Kind:
 def _is_number(term: Any) -> bool:
     from pyoxigraph import Literal
 
-    from kgbench.vocab import XSD
+    from kgbench.policies.values import NUMERIC
 
-    numeric = {XSD.integer, XSD.decimal, XSD.double}
-    return isinstance(term, Literal) and term.datatype.value in numeric
+    return isinstance(term, Literal) and term.datatype.value in NUMERIC

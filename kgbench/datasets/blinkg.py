@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.characters import without_bom
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, clone_folder, copy_files, install_files
@@ -68,7 +69,7 @@ def scenarios(root: Path) -> list[Scenario]:
 def _scenario(folder: Path, form: str) -> Scenario:
     files = {path.name: _text(path) for path in _sources(folder, form)}
     sources = [listing for name, text in files.items() for listing in listings(name, form, text)]
-    graph = ox.parse((folder / _GRAPH).read_bytes(), ox.RdfFormat.N_TRIPLES)
+    graph = ox.parse(without_bom((folder / _GRAPH).read_bytes()), ox.RdfFormat.N_TRIPLES)
     triples = [quad.triple for quad in graph]
     rules, beyond = induce_rules(triples, sources)
     expected = (triple for triple in triples if triple not in beyond)

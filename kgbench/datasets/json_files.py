@@ -12,13 +12,12 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
+from kgbench.characters import BOM
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
 MOST: Final = 1 << 26
 """The largest size (bytes) of a line, and of a file that is read into memory."""
-
-_BOM: Final = "\ufeff"
 
 
 def read_text(path: Path) -> str:
@@ -60,7 +59,7 @@ def _decoded(content: bytes, path: Path, start: int) -> str:
             f"{path}: byte {start + error.start} is not UTF-8: the file is damaged or in another "
             "encoding"
         ) from error
-    return text.removeprefix(_BOM) if start == 0 else text
+    return text.removeprefix(BOM) if start == 0 else text
 
 
 def read_json(path: Path) -> Json:

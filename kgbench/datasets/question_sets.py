@@ -13,6 +13,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
+from kgbench.characters import without_bom
 from kgbench.datasets import text2sparql
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, download, install_files
@@ -141,7 +142,7 @@ def _write(folder: Path, path: str, content: bytes, result: InstallationResult) 
         (folder / text2sparql.QUESTIONS).write_bytes(content)
         return
     try:
-        triples = (quad.triple for quad in ox.parse(content, ox.RdfFormat.TURTLE))
+        triples = (quad.triple for quad in ox.parse(without_bom(content), ox.RdfFormat.TURTLE))
         written = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
     except (SyntaxError, ValueError) as error:
         raise ImportRefused(f"the graph {path} cannot be read: {error}") from error

@@ -12,10 +12,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kgbench.model import Json
+from kgbench.rdf import lexer
+from kgbench.rdf.lexer import Kind
 
 # The base of relative IRIs in documents and queries; ".invalid" is reserved (RFC 6761, 6.4).
 BASE_IRI = "https://document.invalid/"
 
+_IN_SHORT = re.compile(r'\\.|["\n\r]', re.DOTALL)
+_ESCAPES = {'"': '\\"', "\n": "\\n", "\r": "\\r"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENCODING = re.compile(r"(<\?xml[^>]*?)(\s+encoding\s*=\s*(?:\"[^\"]*\"|'[^']*'))")
 _TERM = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|(_:[^\s<>"]+)')
@@ -97,6 +101,33 @@ def relabel(lines: Iterable[str]) -> Iterator[str]:
 
     for line in lines:
         yield _TERM.sub(rename, line) if "_:" in line else line
+
+
+def with_short_strings(turtle: str) -> str:
+    """Return Turtle with long strings in triple terms as short ones, which means the same.
+
+    Oxigraph's parser (oxttl 0.2) refuses long strings there, which Turtle 1.2 allows.
+
+    >>> print(with_short_strings("<< :a :b '''x''' >> :c '''y''' ."))
+    << :a :b "x" >> :c '''y''' .
+    """
+    pieces: list[str] = []
+    depth, before = 0, ""
+    for token in lexer.tokens(turtle):
+        text = token.text
+        if token.kind is Kind.MARK and text == before and text in "<>":
+            depth += 1 if text == "<" else -1
+            before = ""
+        else:
+            before = text
+        if depth > 0 and token.kind is Kind.STRING and text[:3] in ('"""', "'''"):
+            text = f'"{_IN_SHORT.sub(_escaped, text[3:-3])}"'
+        pieces.append(text)
+    return "".join(pieces)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[0], match[0])
 
 
 def _remote_contexts(document: Json) -> Iterator[str]:

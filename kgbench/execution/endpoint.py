@@ -8,22 +8,25 @@ the named address is contacted.
 
 from __future__ import annotations
 
+import io
 import random
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import urlencode, urlsplit
 
 import pyoxigraph as ox
 
-from kgbench.errors import ConfigurationError, EvaluationError, Finding
+from kgbench.characters import BOM
+from kgbench.errors import ConfigurationError, EvaluationError, Finding, StoreError
 from kgbench.execution.oxigraph import DEEPEST, rows
-from kgbench.execution.prefixes import complete
 from kgbench.model import QueryResult
 from kgbench.net import web
 from kgbench.net.limits import Limits, Misbehaviour, ResponseTooLarge, ResponseTooSlow, bare
 from kgbench.rdf import lexer
+from kgbench.rdf.prefixes import complete
+from kgbench.store import quirks
 
 if TYPE_CHECKING:
     from kgbench.net.client import Response
@@ -73,6 +76,7 @@ class Endpoint:
         if lexer.is_deeper(query, DEEPEST):
             return QueryResult(error=f"brackets are nested deeper than {DEEPEST} levels")
         known = complete(prefixes)
+        query = query.removeprefix(BOM)
         declarations = [
             f"PREFIX {prefix}: <{known[prefix]}>\n"
             for prefix in lexer.undeclared(query, {})
@@ -102,7 +106,7 @@ class Endpoint:
 
     def _ask(self, body: bytes, *, is_ask: bool) -> QueryResult:
         headers = {
-            "Accept": "application/sparql-results+json",
+            "Accept": quirks.ACCEPT_JSON,
             "Content-Type": "application/x-www-form-urlencoded",
         }
         limits = Limits(MOST_BYTES, MOST_BYTES, self._seconds)
@@ -110,7 +114,10 @@ class Endpoint:
             with web.request(self.url, limits, body=body, headers=headers) as response:
                 if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                     return _refused(response)
-                return self._read(b"".join(response.pieces()), is_ask=is_ask)
+                if cut := quirks.truncation(response.status, response.headers):
+                    return QueryResult(error=f"the endpoint {cut}", expired=True)
+                content = io.BytesIO(b"".join(response.pieces()))
+                return self._read(response.headers, content, is_ask=is_ask)
         except ResponseTooLarge:
             return QueryResult(error=f"the result has more than {MOST_BYTES >> 20} MB")
         except (ResponseTooSlow, TimeoutError):
@@ -118,18 +125,24 @@ class Endpoint:
         except (OSError, Misbehaviour) as error:  # includes connect timeouts
             raise _Later(str(error) or type(error).__name__) from None
 
-    def _read(self, body: bytes, *, is_ask: bool) -> QueryResult:
+    def _read(self, headers: Mapping[str, str], body: IO[bytes], *, is_ask: bool) -> QueryResult:
         try:
-            results = ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
-            if isinstance(results, ox.QuerySolutions) and not is_ask:
+            content = quirks.to_utf8(body, quirks.media(headers)[1])
+            shape = quirks.results(headers, content, ox.QueryResultsFormat.JSON)
+            if is_ask:
+                return QueryResult(boolean=bool(quirks.boolean(content.read(), shape)))
+            is_json = shape == ox.QueryResultsFormat.JSON
+            text = quirks.plain(content.read()) if is_json else content.read()
+            results = ox.parse_query_results(text, shape)
+            if isinstance(results, ox.QuerySolutions):
                 return rows(results)
-            if isinstance(results, ox.QueryBoolean) and is_ask:
-                return QueryResult(boolean=bool(results))
             reason = "it is that of another query"
-        except (SyntaxError, ValueError) as error:
+        except (*quirks.UNREADABLE, StoreError) as error:
             reason = str(error)
         form = "an ASK" if is_ask else "a SELECT"
-        raise _Later(f"its answer is no SPARQL result of {form} in JSON: {reason}")
+        raise _Later(
+            f"its answer is no SPARQL result of {form}: {reason}; it begins '{quirks.quoted(body)}'"
+        )
 
 
 class _Later(Exception):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import pyoxigraph as ox
 
-from kgbench.execution import documents
+from kgbench.execution import documents, fresh_nodes
 from kgbench.model import QueryResult
 from kgbench.rdf import lexer
 from kgbench.rdf.triple_terms import to_ntriples
@@ -59,24 +59,19 @@ def changes(
 
     The result has the columns :data:`COLUMNS`. Raises the errors of the engine.
     """
+    options: dict[str, Any] = {
+        "base_iri": documents.BASE_IRI,
+        "prefixes": dict(prefixes),
+        "custom_functions": dict(functions),
+    }
     if is_construct(text):
-        triples = store.query(
-            text,
-            base_iri=documents.BASE_IRI,
-            prefixes=dict(prefixes),
-            custom_functions=dict(functions),
-        )
+        triples = fresh_nodes.execute(lambda query: store.query(query, **options), text)
         assert isinstance(triples, ox.QueryTriples)
         return result(construct_rows(triples))
     before = frozenset(store)
     copy = ox.Store()
     copy.bulk_extend(before)
-    copy.update(
-        text,
-        base_iri=documents.BASE_IRI,
-        prefixes=dict(prefixes),
-        custom_functions=dict(functions),
-    )
+    fresh_nodes.execute(lambda update: copy.update(update, **options), text)
     if len(copy) > len(before) + MOST:
         return QueryResult(COLUMNS, error=_TOO_MANY)
     after = frozenset(copy)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import Generic, NamedTuple, TypeVar
 
+from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -60,11 +61,11 @@ class InstalledGraphs:
         if graph in self._open:
             descriptor, rdf_format = self._open[graph]
             size = os.fstat(descriptor).st_size
-            return GraphText(os.pread(descriptor, size, 0).decode("utf-8"), rdf_format)
+            return GraphText(os.pread(descriptor, size, 0).decode("utf-8-sig"), rdf_format)
         if len(graph) < 256 and _NAME.fullmatch(graph):  # noqa: PLR2004 - no file name is longer
             known = ", ".join(sorted(self._open)) or "none"
             raise EvaluationError(f"the graph '{graph}' is not installed (installed: {known})")
-        return GraphText(graph, "turtle")
+        return GraphText(graph.removeprefix(BOM), "turtle")
 
     def close(self) -> None:
         """Close the files."""

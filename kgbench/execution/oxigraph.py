@@ -15,12 +15,13 @@ from functools import lru_cache
 
 import pyoxigraph as ox
 
+from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import casts, documents, graph_changes, scope
+from kgbench.execution import casts, documents, fresh_nodes, graph_changes, scope
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
-from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer, triple_terms
+from kgbench.rdf.prefixes import complete
 
 MOST_VALUES = 1_500_000  # values of one result (rows times variables), about 200 MB as terms
 TRIPLE = ("subject", "predicate", "object")
@@ -38,6 +39,7 @@ _FORMATS = {
     "ntriples": ox.RdfFormat.N_TRIPLES,
 }
 _EVALUATION_ERRORS = (ValueError, OSError, RuntimeError)
+_LONG_STRING = "is not a valid RDF quoted triple object"
 _UNDECLARED = "https://undeclared.invalid/"
 _AT = re.compile(r"error at (\d+):(\d+): (?:expected )?(.*)", re.DOTALL)
 _MARK = re.compile(r'(?<![^ ])"[^"\s]+"(?=,|$)')
@@ -72,6 +74,7 @@ class OxigraphExecutor:
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
         """Return the syntax error of a query or update, with line and column, or ``None``."""
         known = complete(prefixes)
+        query = query.removeprefix(BOM)
         if update:
             return self._check_update(query, known)
         try:
@@ -95,6 +98,7 @@ class OxigraphExecutor:
             return QueryResult(error=refused, refused=True)
         known = complete(prefixes)
         store = self._graphs[graph]
+        text = text.removeprefix(BOM)
         try:
             _refuse_unreadable(text)
             return graph_changes.changes(store, text, known, casts.FUNCTIONS)
@@ -145,6 +149,7 @@ class OxigraphExecutor:
     ) -> QueryResult:
         known = complete(prefixes)
         store = self._graphs[graph]
+        query = query.removeprefix(BOM)
         try:
             _refuse_unreadable(query)
             results = self._run(store, query, known, functions)
@@ -227,15 +232,16 @@ class OxigraphExecutor:
         prefixes: Mapping[str, str],
         functions: Mapping[ox.NamedNode, Callable[..., ox.Literal | None]] | None = None,
     ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
-        return store.query(
-            query,
-            base_iri=documents.BASE_IRI,
-            prefixes=dict(prefixes),
-            custom_functions=dict(functions) if functions else None,
-        )
+        options = {
+            "base_iri": documents.BASE_IRI,
+            "prefixes": dict(prefixes),
+            "custom_functions": dict(functions) if functions else None,
+        }
+        return fresh_nodes.execute(lambda text: store.query(text, **options), query)  # type: ignore[arg-type]
 
 
 def _parsed(text: str, rdf_format: str) -> ParsedGraph:
+    text = text.removeprefix(BOM)
     try:
         documents.refuse_surrogates(text)
         if rdf_format == "xml":
@@ -250,6 +256,8 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
     except documents.RefusedDocument as error:
         return ParsedGraph(None, str(error))
     except (SyntaxError, ValueError) as error:
+        if _LONG_STRING in str(error) and (short := documents.with_short_strings(text)) != text:
+            return _parsed(short, rdf_format)
         return ParsedGraph(None, _message(text, error, rdf_format))
     assert lines is not None
     triples = lines.decode("utf-8").split("\n")[:-1]
@@ -296,7 +304,11 @@ def _store(graph: GraphText) -> ox.Store:
 
 def rows(solutions: ox.QuerySolutions) -> QueryResult:
     """Convert solutions to a result with N-Triples terms, up to :data:`MOST_VALUES`."""
-    return _as_rows(tuple(variable.value for variable in solutions.variables), solutions)
+    names = [variable.value for variable in solutions.variables]
+    shown = [name for name in names if not name.startswith(fresh_nodes.HIDDEN)]
+    if len(shown) == len(names):
+        return _as_rows(tuple(names), solutions)
+    return _as_rows(tuple(shown), ([solution[name] for name in shown] for solution in solutions))
 
 
 def _results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> QueryResult:

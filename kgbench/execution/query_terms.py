@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from kgbench.execution.prefixes import complete
+from kgbench.rdf import declared_terms
 from kgbench.rdf.lexer import Kind, Token, tokens
+from kgbench.rdf.prefixes import complete
 from kgbench.scoring import result_sets
+from kgbench.vocab import PREFIXES
 
 _SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
 _TERMS: Final = frozenset((Kind.VARIABLE, Kind.NAME, Kind.IRI, Kind.STRING, Kind.NUMBER, Kind.NODE))
@@ -42,6 +44,15 @@ def terms_of(query: str, prefixes: Mapping[str, str]) -> QueryTerms:
             texts.add(token.text)
     iris = frozenset(iri for _, iri in _named(read, prefixes))
     return QueryTerms(iris, frozenset(texts))
+
+
+def unknown_terms(query: str) -> str | None:
+    """Return a note about terms of kgbench in a query that do not exist, or ``None``.
+
+    RDF ignores unknown terms, so a misspelt one makes a result empty without an error.
+    """
+    iris = terms_of(query, PREFIXES).iris
+    return "; ".join(declared_terms.unknown_terms(iris)) or None
 
 
 def renamed(query: str, prefixes: Mapping[str, str], names: Mapping[str, str]) -> str:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph as ox
 
+from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import documents, graph_changes
+from kgbench.execution import documents, fresh_nodes, graph_changes
 from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
 from kgbench.execution.oxigraph import MOST_VALUES, TRIPLE
-from kgbench.execution.prefixes import complete
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer
+from kgbench.rdf.prefixes import complete
 from kgbench.vocab import XSD
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class RdflibExecutor:
             raise EvaluationError(f"there is no format '{rdf_format}' (but {known})")
         try:
             with _quietly():
-                return ParsedGraph(tuple(documents.relabel(_parsed(text, rdf_format))))
+                lines = _parsed(text.removeprefix(BOM), rdf_format)
+                return ParsedGraph(tuple(documents.relabel(lines)))
         except documents.RefusedDocument as error:
             return ParsedGraph(None, str(error))
         except MemoryError:
@@ -80,7 +82,7 @@ class RdflibExecutor:
 
         try:
             documents.refuse_surrogates(query)
-            (parseUpdate if update else parseQuery)(query)
+            (parseUpdate if update else parseQuery)(query.removeprefix(BOM))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -96,7 +98,8 @@ class RdflibExecutor:
         try:
             documents.refuse_surrogates(text)
             with _quietly():
-                return graph_changes.result(_changes(loaded, text, complete(prefixes)))
+                changes = _changes(loaded, text.removeprefix(BOM), complete(prefixes))
+                return graph_changes.result(changes)
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -128,12 +131,22 @@ class RdflibExecutor:
         try:
             documents.refuse_surrogates(query)
             with _quietly():
-                result = loaded.query(query, initNs=complete(prefixes))
+                known = complete(prefixes)
+                result = fresh_nodes.execute(
+                    lambda text: loaded.query(text, initNs=known),
+                    query.removeprefix(BOM),
+                    _syntax_error(),
+                )
                 if result.type == "ASK":
                     return QueryResult(boolean=bool(result.askAnswer))
                 if result.type == "CONSTRUCT":
                     return _rows(TRIPLE, result.graph)
-                return _rows([str(variable) for variable in result.vars or ()], result)
+                names = [str(variable) for variable in result.vars or ()]
+                shown = [
+                    n for n, name in enumerate(names) if not name.startswith(fresh_nodes.HIDDEN)
+                ]
+                rows: Iterable[Any] = result
+                return _rows([names[n] for n in shown], ([row[n] for n in shown] for row in rows))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
@@ -148,13 +161,23 @@ def _quietly() -> Iterator[None]:
         yield
 
 
+def _syntax_error() -> type[Exception]:
+    """Return the error of rdflib's grammar; rdflib is imported when it is used."""
+    from pyparsing import ParseException
+
+    return ParseException
+
+
 def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[graph_changes.Row]:
     """Yield the rows of :mod:`kgbench.execution.graph_changes`; an update runs on a copy."""
     from rdflib import Dataset
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
     if graph_changes.is_construct(text):
-        for subject, predicate, value in loaded.query(text, initNs=prefixes).graph or ():
+        built = fresh_nodes.execute(
+            lambda query: loaded.query(query, initNs=prefixes), text, _syntax_error()
+        )
+        for subject, predicate, value in built.graph or ():
             yield graph_changes.ADDED, _term(subject), _term(predicate), _term(value), None
         return
 
@@ -170,7 +193,7 @@ def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[
     for triple in loaded:
         copy.add(triple)
     before = set(copy.quads())
-    copy.update(text, initNs=prefixes)
+    fresh_nodes.execute(lambda update: copy.update(update, initNs=prefixes), text, _syntax_error())
     after = set(copy.quads())
     for change, quads in (
         (graph_changes.REMOVED, before - after),

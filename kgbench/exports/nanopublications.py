@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from kgbench.characters import without_bom
 from kgbench.errors import ResourceError, SignatureError
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.description import Agent
@@ -115,7 +116,7 @@ def verified(content: bytes) -> str:
 
 def _quads(path: Path, author: Agent, licence: str | None, now: datetime) -> Iterator[ox.Quad]:
     """Yield the unsigned nanopublication, whose IRI is the trusty IRI without the hash."""
-    claim = list(ox.parse(path.read_bytes(), ox.RdfFormat.TURTLE))
+    claim = list(ox.parse(without_bom(path.read_bytes()), ox.RdfFormat.TURTLE))
     subject: Any = claim[0].subject
     base = subject.value.partition(f"{CLAIMS}/")[0]
     this = ox.NamedNode(f"{base}{PLACE}/")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
+from kgbench.characters import BOM
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
@@ -173,7 +174,7 @@ def _decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
             ) from None
         start += len(chunk)
         if text:
-            yield text.removeprefix("\ufeff") if start == len(chunk) else text
+            yield text.removeprefix(BOM) if start == len(chunk) else text
 
 
 def _with_end_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:

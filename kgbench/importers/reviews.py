@@ -16,6 +16,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
+from kgbench.characters import BOM, without_bom
 from kgbench.errors import StoreError, TaskError
 from kgbench.judges.dialogues import JudgeableDialogue, judgeable_dialogues
 from kgbench.judges.planning import implied_verdict
@@ -72,7 +73,7 @@ def from_csv(store: Store, text: str) -> list[Review]:
 
     Raises :class:`~kgbench.errors.StoreError`, with the line, for a table that cannot be read.
     """
-    table = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    table = csv.DictReader(io.StringIO(text.removeprefix(BOM), newline=""), strict=True)
     reviews = []
     try:
         fields = [name.strip() for name in table.fieldnames or ()]
@@ -106,7 +107,7 @@ def from_rdf(data: bytes, form: ox.RdfFormat) -> list[Review]:
     """
     graphs = ox.Store()
     try:
-        graphs.extend(ox.parse(data, form, rename_blank_nodes=True))
+        graphs.extend(ox.parse(without_bom(data), form, rename_blank_nodes=True))
         reviews = record.reviews_in(graphs)
     except (SyntaxError, ValueError) as error:
         raise StoreError(f"the document cannot be read: {str(error)[:500]}") from None

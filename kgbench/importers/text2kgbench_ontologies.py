@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
+from kgbench.characters import without_bom
 from kgbench.datasets.text2kgbench import Part
 from kgbench.datasets.text2kgbench_problems import Problem
 from kgbench.errors import ImportRefused
@@ -54,7 +55,7 @@ def turtle_differences(root: Path, part: Part) -> list[Problem]:
     if not path.is_file():
         return []
     try:
-        graph = list(ox.parse(path=str(path), format=ox.RdfFormat.TURTLE))
+        graph = list(ox.parse(without_bom(path.read_bytes()), ox.RdfFormat.TURTLE))
     except (SyntaxError, ValueError, OSError) as error:
         raise ImportRefused(f"{path} is not valid Turtle: {error}") from error
     triples = {f"{quad.subject} {quad.predicate} {quad.object} ." for quad in graph}

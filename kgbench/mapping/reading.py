@@ -25,6 +25,8 @@ from kgbench.vocab import RDF
 
 _EXPRESSIONS: Final = ("template", "reference", "constant")
 _ROOTS: Final = frozenset({"MappingDirectory", "CurrentWorkingDirectory"})
+_USUAL: Final = {"encoding": "utf-8", "compression": "none"}
+"""What a mapping may say about the files, which are given as texts."""
 _KINDS_WITH_ITERATOR: Final = frozenset({"json", "xml"})
 
 Node = object
@@ -109,6 +111,12 @@ class _Reader:
         if kind in _KINDS_WITH_ITERATOR and iterator is None:
             raise MappingError(f"{node} lacks an iterator")
         source = self._one(node, "source")
+        for name, usual in _USUAL.items():
+            value = self._optional(source, name)
+            if value is not None and _text(value).rpartition("/")[2].casefold() != usual:
+                raise MappingError(
+                    f"{value} is no {name} of the sources: it is {usual.upper()} for all of them"
+                )
         nulls = {_text(null) for holder in (node, source) for null in self._all(holder, "null")}
         path = None if iterator is None else _text(iterator)
         return LogicalSource(kind, self._file(source), path, frozenset(nulls))

@@ -8,8 +8,6 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
-from xml.etree import ElementTree as ET
-from xml.etree.ElementTree import Element
 
 from kgbench.mapping import json_path, xml_path
 from kgbench.mapping.document import LogicalSource
@@ -117,7 +115,7 @@ class _XmlPart:
     """An element of an XML document."""
 
     def __init__(
-        self, document: xml_path.Document, element: Element, nulls: frozenset[str]
+        self, document: xml_path.Document, element: xml_path.Node, nulls: frozenset[str]
     ) -> None:
         self._document = document
         self._element = element
@@ -155,8 +153,8 @@ def _parse_xml(name: str, text: str) -> xml_path.Document:
     if "<!DOCTYPE" in text:
         raise MappingError(f"{name} has a document type declaration, which is not read")
     try:
-        return xml_path.Document(ET.fromstring(text))  # noqa: S314 - no DTD, so no entities
-    except ET.ParseError as error:
+        return xml_path.Document(text)
+    except xml_path.Malformed as error:
         raise MappingError(f"{name} is no XML: {error}") from None
 
 
@@ -174,8 +172,8 @@ def _json_parts(document: Any, source: LogicalSource, budget: Budget) -> Iterato
 def _xml_parts(
     document: xml_path.Document, source: LogicalSource, _budget: Budget
 ) -> Iterator[Record]:
-    nodes = document.select(source.iterator or "", document.root)
-    return (_XmlPart(document, node, source.nulls) for node in nodes if isinstance(node, Element))
+    nodes = document.elements(source.iterator or "")
+    return (_XmlPart(document, node, source.nulls) for node in nodes)
 
 
 _PARSERS: Final[dict[str, Callable[[str, str], Any]]] = {

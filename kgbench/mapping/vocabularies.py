@@ -23,7 +23,7 @@ _SHARED: Final = """
 """
 _NAMES: Final = {
     RML: f"""{_SHARED} logicalSource source path root iterator referenceFormulation null reference
-        datatypeMap languageMap childMap parentMap baseIRI query""",
+        datatypeMap languageMap childMap parentMap baseIRI query encoding compression""",
     OLD_RML: "logicalSource source iterator referenceFormulation reference query languageMap",
     R2RML: f"{_SHARED} logicalTable tableName sqlQuery sqlVersion column inverseExpression",
 }

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from kgbench.characters import visible
+from kgbench.rdf.query_errors import WORDS
 from kgbench.scoring.fences import fenced_blocks
 
 LONGEST_TEXT: Final = 200_000  # characters of one text on a page
@@ -65,14 +66,6 @@ _TAG = re.compile(
     re.VERBOSE,
 )
 _TURTLE_WORDS: Final = frozenset(("a", "true", "false", "prefix", "base", "graph"))
-_WORDS = """a add all as asc ask avg base bind bound by clear coalesce concat construct contains
-copy count create datatype day default delete desc describe distinct drop exists false filter from
-graph group group_concat having hours if in insert into iri isblank isiri isliteral isnumeric
-isuri lang langmatches lcase limit load max min minus month move named not now offset optional
-order prefix rand reduced regex replace round sameterm sample select separator service silent
-str strafter strbefore strdt strends strlang strlen strstarts substr sum tz ucase undef union
-uri using uuid values where with year"""
-_SPARQL_WORDS: Final = frozenset(_WORDS.split())
 _JSON_WORDS: Final = frozenset(("true", "false", "null"))
 
 
@@ -112,7 +105,7 @@ def _marked_xml(text: str) -> str:
 
 _TURTLE = Language("Turtle", _marker(_RDF, _TURTLE_WORDS))
 _NTRIPLES = Language("N-Triples", _marker(_RDF, frozenset()))
-_SPARQL = Language("SPARQL", _marker(_RDF, _SPARQL_WORDS))
+_SPARQL = Language("SPARQL", _marker(_RDF, WORDS))
 _OF_JSON = Language("JSON", _marker(_JSON, _JSON_WORDS))
 _OF_JSON_LD = Language("JSON-LD", _OF_JSON.marked)
 _OF_XML = Language("XML", _marked_xml)

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 from kgbench.model import QueryResult
 from kgbench.policies.compare import Comparison
 from kgbench.policies.node_numbers import Row, blank_cells, is_blank, node_numbers, row_seen_by
+from kgbench.policies.values import with_canonical_time
 from kgbench.rdf import digest
 from kgbench.scoring.agreement import Agreement, agreement
 
@@ -39,10 +40,17 @@ class RowComparison(NamedTuple):
 def compare_rows(expected: Iterable[Row], answer: Iterable[Row]) -> RowComparison:
     """Agreement of two sets of rows; an empty ``answer`` has precision 0.
 
+    Times, durations and binary data count by value (see :mod:`kgbench.policies.times`).
     In ``surplus``, blank nodes (cells that begin with ``_:``) have the names of their partners in
     ``expected``. The time is linear in the number of rows of the answer.
     """
-    expected_rows, answer_rows = frozenset(expected), frozenset(answer)
+    expected_rows, answer_rows = (
+        frozenset(
+            tuple(None if cell is None else with_canonical_time(cell) for cell in row)
+            for row in rows
+        )
+        for rows in (expected, answer)
+    )
     names = pair_blank_nodes(expected_rows, answer_rows)
     renamed = frozenset(_renamed(row, names) for row in answer_rows)
     common = expected_rows & renamed

@@ -8,7 +8,8 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Final
 
-from kgbench.policies.terms import parse_term
+from kgbench.policies import times
+from kgbench.policies.terms import format_term, parse_term
 from kgbench.scoring.result_sets import shorten_iri
 from kgbench.vocab import XSD
 
@@ -69,15 +70,18 @@ def whole(term: str) -> str:
 
 
 def by_value(term: str) -> str:
-    """Return a key by a number's value, a text's characters, or any other term as a whole.
+    """Return a key by a value (of numbers, times, binary data), a text's characters, or the term.
 
-    Numbers of all numeric datatypes are compared with ten digits. The language of a text is
-    ignored. Labels of blank nodes have no meaning outside their result, so all blank nodes are
-    equal.
+    Numbers of all numeric datatypes are compared with ten digits, times as
+    :func:`kgbench.policies.times.canonical` says. The language of a text is ignored. Labels of
+    blank nodes have no meaning outside their result, so all blank nodes are equal.
 
     >>> one = by_value(f'"1"^^<{XSD.integer}>')
     >>> one == by_value(f'"1.0"^^<{XSD.double}>'), one == by_value('"1"')
     (True, False)
+    >>> noon = by_value(f'"2020-01-01T12:00:00Z"^^<{XSD.dateTime}>')
+    >>> noon == by_value(f'"2020-01-01T13:00:00.0+01:00"^^<{XSD.dateTime}>')
+    True
     """
     parsed = parse_term(term)
     if parsed.kind != "literal":
@@ -88,7 +92,21 @@ def by_value(term: str) -> str:
         return f"text {parsed.value}"
     if parsed.datatype == XSD.boolean:
         return f"boolean {({'1': 'true', '0': 'false'}).get(parsed.value, parsed.value)}"
+    if (text := times.canonical(parsed.value, parsed.datatype)) is not None:
+        return f"{times.datatype_of_value(parsed.datatype)} {text}"
     return term
+
+
+def with_canonical_time(term: str) -> str:
+    """Return ``term``, a literal of a time or of binary data in its canonical form.
+
+    Graphs are compared with such terms; their other values are compared as they are written.
+    """
+    if not times.has_forms(term[term.rfind("^^<") + 3 : -1]):
+        return term
+    parsed = parse_term(term)
+    text = times.canonical(parsed.value, parsed.datatype)
+    return term if text is None else format_term(parsed._replace(value=text))
 
 
 FORMS: Final[Mapping[str, Key]] = {

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import pyoxigraph as ox
 
 from kgbench import resources
+from kgbench.characters import without_bom
 from kgbench.errors import QueryError, ResourceError
 from kgbench.model import Json
 from kgbench.nearest import closest
@@ -46,7 +47,8 @@ def quads(content: bytes, base: str = BASE) -> list[ox.Quad]:
 
     Raises :class:`SyntaxError` if the document does not parse.
     """
-    written = list(ox.parse(content, ox.RdfFormat.TURTLE, base_iri=base, rename_blank_nodes=True))
+    document = without_bom(content)
+    written = list(ox.parse(document, ox.RdfFormat.TURTLE, base_iri=base, rename_blank_nodes=True))
     triples = list(written)
     for word, query in DERIVED.items():
         if word in content:  # true for few files, and cheaper than a query

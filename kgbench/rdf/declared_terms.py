@@ -6,7 +6,7 @@ RDF ignores unknown terms, so a misspelt property would silently change results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -86,6 +86,22 @@ def _complaints(graph: ox.Store) -> Iterator[str]:
                 )
 
 
+def unknown_terms(iris: Iterable[str]) -> list[str]:
+    """Return a phrase about each of ``iris`` in kgbench's namespace that does not exist.
+
+    >>> unknown_terms([KGB.Dialogue, f"{KGB}dialoge"])[0].partition(":")[0]
+    'there is no kgb'
+    """
+    own = [iri for iri in iris if iri.startswith(KGB) and iri != KGB]
+    known = {KGB[name] for name in _own_names()} if own else set()
+    terms = [compact(iri) for iri in known]
+    return [
+        f"there is no {compact(iri)}: {nearest(compact(iri), terms)}"
+        for iri in sorted(own)
+        if iri not in known
+    ]
+
+
 def _described(graph: ox.Store) -> dict[ox.NamedNode | ox.BlankNode, set[str]]:
     """Return the names of the shapes of the resources in a declaration."""
     shapes: dict[ox.NamedNode | ox.BlankNode, set[str]] = {}
@@ -130,13 +146,19 @@ def _names() -> dict[str, frozenset[str]]:
     names_by_space[SCHEMA] = frozenset(
         name.rpartition("/")[2] for name in map(str, dir(namespace.SDO))
     )
+    names_by_space[KGB] = _own_names()
+    return names_by_space
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    """Return the names that the ontology of kgbench declares."""
     own = _read(resources.path("ontology", "kgbench.ttl"))
-    names_by_space[KGB] = frozenset(
+    return frozenset(
         quad.subject.value.removeprefix(KGB)
         for quad in own
         if isinstance(quad.subject, ox.NamedNode) and quad.subject.value.startswith(KGB)
     )
-    return names_by_space
 
 
 @cache

@@ -25,9 +25,10 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgbench import resources
+from kgbench.characters import BOM
 from kgbench.errors import QueryError, ResourceError
 from kgbench.nearest import nearest
-from kgbench.rdf import terms
+from kgbench.rdf import query_errors, terms
 from kgbench.rdf.declared import Declared
 from kgbench.vocab import CSVW, DCTERMS, PREFIXES, RDFS, SCHEMA, SH, SKOS, XSD
 
@@ -36,7 +37,6 @@ Value: TypeAlias = str | int | float | bool | ox.NamedNode | ox.Literal
 
 _MARK = re.compile(r"^[ \t]*# PARAMETERS[ \t]*$", re.MULTILINE)
 _SELECT = re.compile(r"\bSELECT\b(?P<variables>.*?)\bWHERE\b", re.DOTALL)
-_PREFIXED = re.compile(r"(?<![\w.<-])([\w.-]*):[^\s:<>\"'/]*\s*$")
 _COLUMN = re.compile(
     r"\(\s*\w+\((?:[^()]|\([^()]*\))*\)\s+AS\s+\?(?P<alias>\w+)\)|\?(?P<plain>\w+)"
 )
@@ -181,31 +181,16 @@ def record(store: Any, name: str, **parameters: Value | Sequence[Value] | None) 
 def ask(store: Any, text: str, *, prefixed: bool = True) -> Any:
     """Execute any query on a store, and return pyoxigraph's result.
 
-    With ``prefixed``, the common prefixes are declared; declarations in the text override them. The
-    message of a :class:`~kgbench.errors.QueryError` has the position of a syntax error, without the
-    engine's list of expected tokens.
+    With ``prefixed``, known prefixes need no declaration; those in the text override them. Raises
+    :class:`~kgbench.errors.QueryError`, with the position of a syntax error.
     """
-    # On the first line, so that line numbers in errors are those of the text.
-    common = "".join(f"PREFIX {name}: <{iri}> " for name, iri in PREFIXES.items())
-    query = common + text if prefixed else text
+    text = text.removeprefix(BOM)
+    query = query_errors.declared(text) if prefixed else text
     try:
         return store.query(query)
     except QueryError as error:
-        match = re.search(r"error at (\d+):(\d+): (.*)", str(error), re.DOTALL)
-        if match is None:
-            raise
-        line, column = int(match[1]), int(match[2])
-        before = query.split("\n")[line - 1][: column - 1].removeprefix(common)
-        # The engine reports an undeclared prefix, or what it expects instead of the prefixed name.
-        name = _PREFIXED.search(before)
-        if name is not None and not _is_declared(name[1], query):
-            raise QueryError(f"prefix {name[1]}: is not declared (line {line})") from error
-        shown = before[-40:].lstrip()
-        raise QueryError(f"the query is not SPARQL: line {line}, after '{shown}'") from error
-
-
-def _is_declared(prefix: str, text: str) -> bool:
-    return re.search(rf"\bPREFIX\s+{re.escape(prefix)}:", text, re.IGNORECASE) is not None
+        preamble = query.removesuffix(text)
+        raise QueryError(query_errors.explain(text, str(error), preamble=preamble)) from error
 
 
 def rows(

@@ -25,6 +25,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from kgbench.characters import BOM
+
 _RUN = re.compile(r"`{3,}|~{3,}")
 _MARGIN = re.compile(r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|[0-9]{1,3}[.)])[ \t]+)?")
 _QUOTATION_MARK = re.compile(r"[ \t]*>[ \t]?")
@@ -100,7 +102,8 @@ class _Candidate(NamedTuple):
 def fenced_blocks(answer: str) -> list[Block]:
     r"""Return the fenced blocks of ``answer`` in their order, by the rule of this module.
 
-    Lines of a body end in ``\n`` and lack the margin that the opening fence has.
+    Lines of a body end in ``\n`` and lack the margin that the opening fence has. A byte order mark
+    at the beginning of a body is no part of it.
 
     >>> fenced_blocks("Here:\n```turtle\n:a :b :c .\n```\nDone.")
     [Block(body=':a :b :c .\n', info='turtle', source='```turtle\n:a :b :c .\n```')]
@@ -108,7 +111,7 @@ def fenced_blocks(answer: str) -> list[Block]:
     ['SELECT * {}']
     """
     return [
-        inner
+        inner._replace(body=inner.body.removeprefix(BOM))
         for block in _blocks(answer)
         for inner in (_is_markdown(block) and _blocks(block.body)) or [block]
     ]

@@ -111,7 +111,9 @@ def _process(work: Callable[[], T]) -> T:
     except RecursionError as error:
         raise IllFormedJsonLd("the document is nested too deeply") from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise IllFormedJsonLd(f"the processor cannot work with it ({error!r})") from error
+        raise IllFormedJsonLd(
+            "a keyword has a value that it cannot have, or an object is used where a text belongs"
+        ) from error
 
 
 def _row(triple: Mapping[str, Mapping[str, str]], graph: str) -> str:
@@ -139,9 +141,12 @@ _OPTIONS: Final = {"documentLoader": _refuse, "base": ""}
 
 
 def _error_message(error: BaseException) -> str:
-    """Return the message of the innermost cause, with the term or keyword that it concerns."""
+    """Return the message of the innermost cause, with the term or keyword that it concerns.
+
+    Causes that are errors of Python itself have no words for the author of a document.
+    """
     cause = error
-    while cause.__cause__ is not None:
+    while isinstance(cause.__cause__, type(error) | IllFormedJsonLd):
         cause = cause.__cause__
     details = getattr(cause, "details", None) or {}
     keys = [key for key in ("term", "property", "keyword") if key in details]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from kgbench.rdf import lexer
+from kgbench.rdf import lexer, query_errors
 from kgbench.rdf.lexer import Kind, Token
 from kgbench.serve.refusals import Refused
 
@@ -87,7 +87,7 @@ def _admit(query: str, max_tokens: int = TOKENS) -> Admitted:
     start = _after_prologue(tokens)
     form = tokens[start].text.upper() if start < len(tokens) else ""
     if form not in FORMS:
-        raise Refused(400, _not_a_query(tokens, start))
+        raise Refused(400, _not_a_query(query, tokens, start))
     words = {token.text.upper() for token in tokens if token.kind is Kind.WORD}
     lookup = None
     if form == "SELECT" and len(query) <= LONGEST_LOOKUP:
@@ -101,13 +101,14 @@ def _shape(tokens: Sequence[Token]) -> str:
     return hashlib.blake2b(text, digest_size=12).hexdigest()
 
 
-def _not_a_query(tokens: Sequence[Token], start: int) -> str:
+def _not_a_query(query: str, tokens: Sequence[Token], start: int) -> str:
     if start >= len(tokens):
-        return "error at 1:1: the query is empty"
+        return "the query is empty"
     word = tokens[start].text[:40]
     if word.upper() in _UPDATES:
         return f"{word.upper()} changes data: send it as an update, where updates are permitted"
-    return f"error: expected SELECT, ASK, CONSTRUCT or DESCRIBE, found {word!r}"
+    expected = f"the query is not SPARQL: it begins with '{word}', not with {' or '.join(FORMS)}"
+    return query_errors.explain(query[: tokens[start].start + 1], expected)
 
 
 def _after_prologue(tokens: Sequence[Token]) -> int:

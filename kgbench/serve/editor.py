@@ -10,7 +10,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kgbench.execution.query_terms import unknown_terms
 from kgbench.rdf import queries
+from kgbench.rdf.query_errors import KNOWN
 from kgbench.serve import formats
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.endpoint import Endpoint
@@ -20,7 +22,6 @@ from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import YASGUI, PageRenderer
 from kgbench.serve.service import Service
 from kgbench.serve.snapshot_follower import View
-from kgbench.vocab import PREFIXES
 
 _SHOWN_ROWS = 200
 _SHOWN_BYTES = 200_000
@@ -63,13 +64,14 @@ class Editor:
             "query": text or _FIRST,
             "examples": _examples(),
             "yasgui": YASGUI.is_file() and parameters.get("plain") != "1",
-            "prefixes": json.dumps(dict(PREFIXES)),
+            "prefixes": json.dumps(dict(KNOWN)),
             "ran": False,
             "problem": None,
             "heads": [],
             "rows": [],
             "more": False,
             "answer": None,
+            "note": None,
         }
         if parameters.get("run") == "1" and text:
             context["ran"] = True
@@ -102,14 +104,17 @@ class Editor:
             shown = data[:_SHOWN_BYTES].decode("utf-8", "replace")
             return {"answer": shown, "more": len(data) > _SHOWN_BYTES}
         result = json.loads(data)
+        is_empty = not (result.get("boolean") or result.get("results", {}).get("bindings"))
+        note = {"note": unknown_terms(text) if is_empty else None}
         if "boolean" in result:
-            return {"answer": "yes" if result["boolean"] else "no"}
+            return {"answer": "yes" if result["boolean"] else "no", **note}
         heads, rows = result["head"]["vars"], result["results"]["bindings"]
         return {
             "heads": heads,
             "rows": [[row.get(name) for name in heads] for row in rows[:_SHOWN_ROWS]],
             "more": len(rows) > _SHOWN_ROWS,
             "total": len(rows),
+            **note,
         }
 
 

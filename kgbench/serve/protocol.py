@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 import pyoxigraph as ox
 
+from kgbench.characters import BOM
 from kgbench.serve.refusals import Refused
 
 MOST_FIELDS = 1_000
@@ -71,7 +72,8 @@ def _operation(kind: str, fields: Mapping[str, list[str]]) -> Operation:
     texts = fields[kind]
     if len(texts) > 1:
         raise Refused(400, f"the request has {len(texts)} fields '{kind}': send one")
-    if "\0" in texts[0]:
+    text = texts[0].removeprefix(BOM)
+    if "\0" in text:
         raise Refused(400, f"the {kind} contains a NUL character")
     prefix = "" if kind == "query" else "using-"
     default = fields.get(f"{prefix}default-graph-uri" if kind == "query" else "using-graph-uri")
@@ -79,7 +81,7 @@ def _operation(kind: str, fields: Mapping[str, list[str]]) -> Operation:
     chosen = default is not None or named is not None
     return Operation(
         kind,
-        texts[0],
+        text,
         _iris(default or []) if chosen else None,
         _iris(named or []) if chosen else None,
         fields.get("format", [None])[0],

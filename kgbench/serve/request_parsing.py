@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.characters import without_bom
 from kgbench.serve import formats, protocol, updates
 from kgbench.serve.admission import DEEPEST, TOKENS, Admitted, admit
 from kgbench.serve.protocol import Operation
@@ -64,7 +65,7 @@ def operation(sent: RawRequest, base: str, max_tokens: int = TOKENS) -> Prepared
         with suppress(RuntimeError):
             ox.Store().update(text)
     except (SyntaxError, ValueError) as error:
-        raise Refused(400, str(error)[:2_000]) from None
+        raise Refused(400, updates.error_message(text, error)) from None
     return PreparedOperation(Operation("update", text), None)
 
 
@@ -105,7 +106,10 @@ def _parsed(sent: bytes, form: formats.Format, base: str) -> str:
     size = 0
     try:
         for quad in ox.parse(
-            sent, formats.engine_format(form.name), base_iri=base, rename_blank_nodes=True
+            without_bom(sent),
+            formats.engine_format(form.name),
+            base_iri=base,
+            rename_blank_nodes=True,
         ):
             lines.append(f"{quad.triple} .")
             size += len(lines[-1])

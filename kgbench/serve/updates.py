@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from kgbench.rdf import lexer
+from kgbench.rdf import lexer, query_errors
 from kgbench.rdf.lexer import Kind, Token
 from kgbench.serve.admission import DEEPEST
 from kgbench.serve.protocol import Operation
@@ -32,14 +32,23 @@ class Updates:
             try:
                 await asyncio.to_thread(self._store.update, text)
             except (SyntaxError, ValueError, RuntimeError) as error:
-                raise Refused(400, str(error)[:2_000]) from None
+                raise Refused(400, error_message(text, error)) from None
             await asyncio.to_thread(self._store.publish_snapshot)
             await asyncio.to_thread(self._following.refresh)
+
+
+def error_message(prepared: str, error: Exception) -> str:
+    """Return the message about an error of a prepared update, with positions in its own text."""
+    if not isinstance(error, SyntaxError):
+        return str(error)[:2_000]
+    preamble, end, update = prepared.partition("\n")
+    return query_errors.explain(update, str(error), kind="update", preamble=preamble + end)
 
 
 def prepare_update(operation: Operation, base: str) -> str:
     """Return the text of an update with a base and the request's dataset, without remote access.
 
+    The first line is the base with the known prefixes that the update uses undeclared.
     Raises :class:`~kgbench.serve.refusals.Refused`, and
     :class:`~kgbench.rdf.lexer.TooManyTokens` beyond :data:`TOKENS`.
     """
@@ -54,7 +63,8 @@ def prepare_update(operation: Operation, base: str) -> str:
         graphs = [f"USING <{iri}>" for iri in operation.default_graphs]
         graphs += [f"USING NAMED <{iri}>" for iri in operation.named_graphs or ()]
         text = with_dataset(text, " ".join(graphs), tokens)
-    return f"BASE <{base}> {text}"
+    preamble = query_errors.declared(text).removesuffix(text)
+    return f"BASE <{base}> {preamble}\n{text}"
 
 
 def with_dataset(update: str, using: str, read: Sequence[Token] | None = None) -> str:

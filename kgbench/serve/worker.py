@@ -22,6 +22,7 @@ from kgbench.characters import XmlSink
 from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.children.lockdown import die_with_parent
 from kgbench.errors import NotRecorded, QueryError, StoreError
+from kgbench.rdf import query_errors
 from kgbench.rdf.dataset_clauses import has_dataset
 from kgbench.serve.formats import NO_TRIPLE_TERMS, can_express, engine_format
 from kgbench.serve.isolation import isolate
@@ -29,6 +30,7 @@ from kgbench.serve.rows import Counter
 
 READY, DATA, END, FAILED = b"r", b"d", b"e", b"f"
 _CHUNK = 1 << 15
+_KNOWN = {name: str(iri) for name, iri in query_errors.KNOWN.items()}
 _LONGEST_MESSAGE = 300
 _Snapshot = TypeVar("_Snapshot")
 
@@ -148,7 +150,10 @@ def _answer(store: ox.Store, job: Mapping[str, Any], stream: BinaryIO) -> None:
         with_graphs = form in ("nq", "trig")
         _write_graph(quads if with_graphs else (quad.triple for quad in quads), job, stream)
         return
-    result = store.query(job["query"], base_iri=job["base"], **dataset(job))
+    try:
+        result = store.query(job["query"], base_iri=job["base"], prefixes=_KNOWN, **dataset(job))
+    except SyntaxError as error:
+        raise ValueError(query_errors.explain(job["query"], str(error))) from error
     if isinstance(result, ox.QueryTriples):
         _write_graph(result, job, stream)
         return

@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, urljoin, urlsplit, urlun
 
 import pyoxigraph as ox
 
+from kgbench.characters import without_bom
 from kgbench.errors import StoreError
 from kgbench.rdf.declared import shipped
 from kgbench.store.iris import slug
@@ -211,7 +212,7 @@ _OTHERS = (RDFS, DCTERMS, SKOS)
 def _described(path: Path) -> BackEnd:
     """Read the description of a back end from a Turtle file."""
     try:
-        content = path.read_bytes()
+        content = without_bom(path.read_bytes())
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     try:

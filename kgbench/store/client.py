@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import pyoxigraph as ox
@@ -25,13 +25,12 @@ from kgbench.store.connections import Answer, Connections
 from kgbench.store.credentials import PASSWORD, TOKEN, USER, Credentials
 from kgbench.store.templates import fill
 
+_T = TypeVar("_T")
 _log = logging.getLogger("kgbench.store")
 _DEADLOCKS = 20  # attempts at an update that the server refuses for a temporary reason
 _QUOTED = 200  # characters of a reply in a message about access
 _MARK = "__exact"
 _GRAPH_FORMS = ("CONSTRUCT", "DESCRIBE")
-UNREADABLE = (SyntaxError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Errors that parsers raise for invalid answers."""
 
 
 class Solutions:
@@ -55,7 +54,7 @@ class Solutions:
             raise StopIteration
         try:
             row: ox.QuerySolution = next(self._source)
-        except UNREADABLE as error:
+        except quirks.UNREADABLE as error:
             self._source = None  # pyoxigraph's iterator must not be freed by another thread
             raise self._refused(error) from error
         return row
@@ -66,7 +65,7 @@ class Solutions:
             raise ValueError("the rows cannot be read")
         try:
             return self._source.serialize(*arguments, **options)
-        except UNREADABLE as error:
+        except quirks.UNREADABLE as error:
             self._source = None
             raise self._refused(error) from error
 
@@ -92,39 +91,48 @@ class Client:
                 f"the query cannot be run: it begins with '{form}', not with one of "
                 f"{', '.join(query_forms.FORMS)}"
             )
-        try:
-            if form in _GRAPH_FORMS:
-                return self._graph(text)
-            if form == "ASK":
-                answer = self._query(text, quirks.ACCEPT_JSON)
-                body, shape = self._read(answer, ox.QueryResultsFormat.JSON)
-                return quirks.boolean(body.read(), shape)
-            return self._solutions(text)
-        except UNREADABLE as error:
-            raise self._unreadable(self.back_end.query, error) from error
-
-    def _solutions(self, text: str) -> Solutions:
+        if form in _GRAPH_FORMS:
+            return self._graph(text)
+        if form == "ASK":
+            answer = self._query(text, quirks.ACCEPT_JSON)
+            return self._parsed(answer, self._boolean)
         tsv = self.back_end.result_format == "tsv"
-        accept = quirks.ACCEPT_TSV if tsv else quirks.ACCEPT_JSON
+        answer = self._query(text, quirks.ACCEPT_TSV if tsv else quirks.ACCEPT_JSON)
+        return self._parsed(answer, lambda answer: self._solutions(text, answer, tsv=tsv))
+
+    def _parsed(self, answer: Answer, parse: Callable[[Answer], _T]) -> _T:
+        """Return ``parse(answer)``; the error of an answer that cannot be read quotes it."""
+        try:
+            return parse(answer)
+        except quirks.UNREADABLE as error:
+            raise self._unreadable(answer, error) from error
+
+    def _boolean(self, answer: Answer) -> ox.QueryBoolean:
+        body, shape = self._read(answer, ox.QueryResultsFormat.JSON)
+        return quirks.boolean(body.read(), shape)
+
+    def _solutions(self, text: str, answer: Answer, *, tsv: bool) -> Solutions:
         requested = ox.QueryResultsFormat.TSV if tsv else ox.QueryResultsFormat.JSON
-        body, shape = self._read(self._query(text, accept), requested)
+        body, shape = self._read(answer, requested)
         if shape != ox.QueryResultsFormat.JSON:
-            return self._rows(body, shape)
-        content = body.read()
+            return self._rows(answer, body, shape)
+        content = quirks.plain(body.read())
         if not quirks.is_typed(content):
-            return self._rows(content, shape)
+            return self._rows(answer, content, shape)
         document = json.loads(content)
         names = quirks.rounded(document) if self.back_end.exact_double else []
         if names:
             document = self._exact(text, document["head"]["vars"], names)
         quirks.tidy(document)
-        return self._rows(json.dumps(document).encode(), shape)
+        return self._rows(answer, json.dumps(document).encode(), shape)
 
-    def _rows(self, content: bytes | IO[bytes], shape: ox.QueryResultsFormat) -> Solutions:
+    def _rows(
+        self, answer: Answer, content: bytes | IO[bytes], shape: ox.QueryResultsFormat
+    ) -> Solutions:
         results = ox.parse_query_results(content, shape)
         if isinstance(results, ox.QueryBoolean):
             raise TypeError("it is that of ASK, and the query is a SELECT")
-        return Solutions(results, lambda error: self._unreadable(self.back_end.query, error))
+        return Solutions(results, lambda error: self._unreadable(answer, error))
 
     def _exact(self, text: str, variables: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
         """Query again, with all digits of the doubles in the columns ``names``."""
@@ -133,9 +141,14 @@ class Client:
             f"({expression.replace('$value', f'?{name}')} AS ?{name}{_MARK})" for name in names
         ]
         query = query_forms.around(text, variables, columns)
-        body, _ = self._read(self._query(query, quirks.ACCEPT_JSON), ox.QueryResultsFormat.JSON)
-        document: dict[str, Any] = json.loads(body.read())
+        answer = self._query(query, quirks.ACCEPT_JSON)
+        document = self._parsed(answer, self._document)
         quirks.exact(document, names, _MARK)
+        return document
+
+    def _document(self, answer: Answer) -> dict[str, Any]:
+        body, _ = self._read(answer, ox.QueryResultsFormat.JSON)
+        document: dict[str, Any] = json.loads(quirks.plain(body.read()))
         return document
 
     def _graph(self, text: str) -> Any:
@@ -146,9 +159,8 @@ class Client:
                 public_url(self.back_end.query),
             )
         answer = self._query(text, quirks.ACCEPT_GRAPH)
-        body, shape = self._triples(answer)
         scratch = ox.Store()  # ox.QueryTriples can only be created by a query
-        scratch.bulk_load(body, shape)
+        self._parsed(answer, lambda answer: scratch.bulk_load(*self._triples(answer)))
         return scratch.query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
 
     def _read(
@@ -156,10 +168,7 @@ class Client:
     ) -> tuple[IO[bytes], ox.QueryResultsFormat]:
         _, charset = quirks.media(answer.headers)
         body = quirks.to_utf8(answer.body, charset)
-        if not body.read(1):
-            raise ValueError("it is empty")  # some formats would treat it as a result without rows
-        body.seek(0)
-        return body, quirks.results(answer.headers, result_format)
+        return body, quirks.results(answer.headers, body, result_format)
 
     def _triples(self, answer: Answer) -> tuple[IO[bytes], ox.RdfFormat]:
         _, charset = quirks.media(answer.headers)
@@ -175,7 +184,7 @@ class Client:
         if answer.status in (400, 414):
             raise QueryError(f"the query cannot be run: {self._clean(answer.text())}")
         self._check(answer)
-        quirks.refuse_partial(answer.headers)
+        self._refuse_partial(answer)
         return answer
 
     # --- updates and graphs -----------------------------------------------------------------
@@ -215,13 +224,13 @@ class Client:
                 )
             return
         self._check(answer)
-        quirks.refuse_partial(answer.headers)
+        self._refuse_partial(answer)
         try:
             body, shape = self._triples(answer)
             for quad in ox.parse(body, shape):
                 yield quad.triple
-        except UNREADABLE as error:
-            raise self._unreadable(self.back_end.data, error) from error
+        except quirks.UNREADABLE as error:
+            raise self._unreadable(answer, error) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -275,9 +284,17 @@ class Client:
         reason = self._clean(answer.text()) or "no reason given"
         raise StoreError(f"the server at {place} refused a request (status {status}): {reason}")
 
-    def _unreadable(self, address: str, error: Exception) -> StoreError:
+    @staticmethod
+    def _refuse_partial(answer: Answer) -> None:
+        if (cut := quirks.truncation(answer.status, answer.headers)) is not None:
+            raise StoreError(f"the server {cut}")
+
+    def _unreadable(self, answer: Answer, error: Exception) -> StoreError:
         reason = self._clean(str(error))  # which may quote the answer
-        return StoreError(f"the server at {public_url(address)} gave no readable answer: {reason}")
+        content = self._clean(quirks.quoted(answer.body))
+        reply = f"; its answer begins '{content}'" if content else ""
+        place = public_url(answer.url.partition("?")[0])
+        return StoreError(f"the server at {place} gave no readable answer: {reason}{reply}")
 
     def _clean(self, text: str) -> str:
         return " ".join(self._echoes.hide(text, "[secret]").split())[:500]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deviations of servers from SPARQL 1.1, and how they are handled.
+"""Deviations of servers from SPARQL 1.1, and how every client of kgbench handles them.
 
-* Unusual or missing content types, other charsets (:func:`results`, :func:`triples`).
+* Unusual, wrong or missing content types, other charsets, byte order marks (:func:`results`,
+  :func:`triples`, :func:`to_utf8`).
+* Further members in JSON results, and ``null`` for an unbound variable (:func:`plain`).
 * The answer to ASK as a table of one cell, or as a bare word (:func:`boolean`).
 * Unusual forms of typed literals: booleans as 0 and 1, doubles as ``1e+300`` or ``nan``, plain text
   as ``xsd:string`` (:func:`tidy`); and doubles rounded to six digits, which are queried again with
   all digits (:func:`rounded`, :func:`exact`).
-* Results truncated at a limit of the server, with a status of success (:func:`refuse_partial`).
+* Results truncated at a limit of the server, with a status of success (:func:`truncation`).
 * Temporary refusals: deadlocks, and a server that is starting (:func:`is_passing`).
 
 Blank nodes would be duplicated if an update is sent twice, so a store has none. The content of the
@@ -20,10 +22,12 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import IO, Any
 
 import pyoxigraph as ox
 
+from kgbench.characters import after_bom
 from kgbench.errors import StoreError
 from kgbench.rdf import number_text
 from kgbench.vocab import XSD
@@ -44,14 +48,22 @@ _GRAPHS = {
     "application/x-turtle": ox.RdfFormat.TURTLE,
     "application/rdf+xml": ox.RdfFormat.RDF_XML,
 }
+UNREADABLE = (SyntaxError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""Errors that parsers raise for invalid answers."""
 ACCEPT_GRAPH = "application/n-triples, text/turtle;q=0.5, application/rdf+xml;q=0.2"
-ACCEPT_JSON = "application/sparql-results+json"
+ACCEPT_JSON = "application/sparql-results+json, application/sparql-results+xml;q=0.5"
 ACCEPT_TSV = "text/tab-separated-values, application/sparql-results+json;q=0.5"
 _TEXT_BOOLEAN = re.compile(rb"\s*(true|false|yes|no)\s*", re.IGNORECASE)
 _PASSING = re.compile(r"deadlock|\b40001\b|SR172|temporarily unavailable", re.IGNORECASE)
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _PIECE = 1 << 20
 _CUT = ("X-SPARQL-MaxRows", "X-SQL-State", "X-Exec-Partial")
+_QUOTED = 150  # characters of a reply that cannot be read in a message
+# JSON results that the engine reads: nothing after the rows but the head, and no null.
+_ARRAY_END = re.compile(rb"\}\s*\]|\[\s*\]")
+_PLAIN_END = re.compile(rb"\]\s*\}\s*(?:,\s*\"head\"\s*:\s*\{[^{}]*\}\s*)?\}\s*")
+_NULL = re.compile(rb":\s*null\b")
+_FAILED = re.compile(r"error|exception|fail|partial|truncat|incomplete|timeout", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
 
@@ -65,20 +77,72 @@ def media(headers: Mapping[str, str]) -> tuple[str, str]:
 
 
 def to_utf8(body: IO[bytes], charset: str) -> IO[bytes]:
-    """Return ``body`` in UTF-8."""
-    if charset in ("utf-8", "utf8", "us-ascii", "ascii"):
-        return body
-    try:
-        return io.BytesIO(body.read().decode(charset).encode("utf-8"))
-    except (LookupError, UnicodeDecodeError) as error:
-        raise StoreError(f"the server's answer is not {charset}, as it says: {error}") from None
+    """Return ``body`` in UTF-8, at its beginning after a byte order mark."""
+    if charset not in ("utf-8", "utf8", "us-ascii", "ascii"):
+        try:
+            body = io.BytesIO(body.read().decode(charset).encode("utf-8"))
+        except (LookupError, UnicodeDecodeError) as error:
+            raise StoreError(f"the server's answer is not {charset}, as it says: {error}") from None
+    return after_bom(body)
 
 
 def results(
-    headers: Mapping[str, str], requested_format: ox.QueryResultsFormat
+    headers: Mapping[str, str], body: IO[bytes], requested_format: ox.QueryResultsFormat
 ) -> ox.QueryResultsFormat:
-    """Return the format of an answer to SELECT or ASK: the claimed one, if it is known."""
-    return _RESULTS.get(media(headers)[0], requested_format)
+    """Return the format of an answer to SELECT or ASK: what it looks like, or claims to be.
+
+    Its first character tells JSON and XML, whatever the server claims; the position in ``body`` is
+    restored. Raises :class:`ValueError` if the answer is empty, which some formats would read as a
+    result without rows.
+    """
+    begin = body.tell()
+    start = body.read(_PIECE >> 10)
+    body.seek(begin)
+    if not start:
+        raise ValueError("it is empty")
+    looks = {b"{": ox.QueryResultsFormat.JSON, b"<": ox.QueryResultsFormat.XML}
+    claimed = _RESULTS.get(media(headers)[0], requested_format)
+    if claimed == ox.QueryResultsFormat.TSV:  # whose first cell may be an IRI
+        return claimed
+    return looks.get(start.lstrip()[:1], claimed)
+
+
+def quoted(body: IO[bytes]) -> str:
+    """Return the beginning of an answer that cannot be read, for a message."""
+    body.seek(0)
+    return " ".join(body.read(4 * _QUOTED).decode("utf-8", "replace").split())[:_QUOTED]
+
+
+def plain(content: bytes) -> bytes:
+    """Return JSON results without further members and ``null`` cells, which the engine refuses.
+
+    Raises :class:`ValueError` if a further member says that the query failed or was cut off, or
+    if a member occurs twice.
+    """
+    if len(_ARRAY_END.findall(content)) == 1 and not _NULL.search(content):
+        last = _PLAIN_END.search(content, content.rfind(b"]"))
+        if last is not None and last.end() == len(content):
+            return content
+    document = json.loads(content, object_pairs_hook=_without_repetition)
+    for member, value in [*document.items(), *document.get("results", {}).items()]:
+        if _FAILED.search(member) and value:
+            raise ValueError(f"its member '{member}' says: {value}")
+    if "boolean" in document:
+        return content
+    if missing := [member for member in ("head", "results") if member not in document]:
+        raise ValueError(f"it has no member '{missing[0]}'")
+    head, table = document["head"], document["results"]
+    bound = [
+        {name: cell for name, cell in row.items() if cell is not None} for row in table["bindings"]
+    ]
+    return json.dumps({"head": {"vars": head["vars"]}, "results": {"bindings": bound}}).encode()
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a JSON object has the same member twice")
+    return members
 
 
 def triples(headers: Mapping[str, str]) -> ox.RdfFormat:
@@ -99,15 +163,18 @@ def refuse_entities(body: IO[bytes]) -> None:
     body.seek(begin)
 
 
-def refuse_partial(headers: Mapping[str, str]) -> None:
-    """Raise :class:`StoreError` if the headers say that the server truncated its answer."""
+def truncation(status: int, headers: Mapping[str, str]) -> str | None:
+    """Return how the status or the headers say that the answer is truncated, or ``None``."""
     lower = {name.lower(): value for name, value in headers.items()}
-    for name in _CUT:
-        if name.lower() in lower:
-            raise StoreError(
-                f"the server cut its answer off ({name}: {lower[name.lower()]}): "
-                "raise its limit of rows or time (Virtuoso: ResultSetMaxRows), and try again"
-            )
+    marks = [f"{name}: {lower[name.lower()]}" for name in _CUT if name.lower() in lower]
+    if status == HTTPStatus.PARTIAL_CONTENT:
+        marks.append(f"status {status:d}")
+    if not marks:
+        return None
+    return (
+        f"cut its answer off ({', '.join(marks)}): "
+        "raise its limit of rows or time (Virtuoso: ResultSetMaxRows), and try again"
+    )
 
 
 def is_passing(text: str) -> bool:
@@ -120,7 +187,8 @@ def boolean(content: bytes, form: ox.QueryResultsFormat) -> ox.QueryBoolean:
     word = _TEXT_BOOLEAN.fullmatch(content)
     if word is not None:
         return _boolean(word[1].lower() in (b"true", b"yes"))
-    result = ox.parse_query_results(content, form)
+    is_json = form == ox.QueryResultsFormat.JSON
+    result = ox.parse_query_results(plain(content) if is_json else content, form)
     if isinstance(result, ox.QueryBoolean):
         return result
     match [list(row) for row in result]:

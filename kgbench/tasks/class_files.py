@@ -17,6 +17,7 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench import resources
+from kgbench.characters import without_bom
 from kgbench.errors import ResourceError
 from kgbench.tasks.catalogue import DECLARATION
 from kgbench.tasks.encryption import SUFFIX
@@ -198,7 +199,7 @@ def _declares(path: Path) -> bool:
     try:
         return any(
             quad.predicate.value == RDF.type and quad.object == task_class
-            for quad in ox.parse(path=str(path), format=ox.RdfFormat.TURTLE)
+            for quad in ox.parse(without_bom(path.read_bytes()), ox.RdfFormat.TURTLE)
         )
     except SyntaxError as error:
         raise ResourceError(f"{path} is not Turtle: {error}") from error

@@ -32,8 +32,10 @@ def read(answer: str) -> JsonAnswer:
     text = blocks[0].body
     try:
         document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return JsonAnswer(text, None, f"this is no JSON: {error}")
+    except RecursionError:
+        return JsonAnswer(text, None, "this is no JSON: it is nested too deeply")
     if not isinstance(document, dict):
         return JsonAnswer(text, None, "this is no JSON object")
     return JsonAnswer(text, document, None)

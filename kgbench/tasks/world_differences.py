@@ -31,6 +31,7 @@ _TOKEN: Final = re.compile(
     r""""(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|<[^<>\s]*+>|_:(\w(?:[\w.-]*\w)?)"""
 )
 _DIRECTIVE: Final = re.compile(r"@?(?:prefix|base)\s", re.IGNORECASE)
+_POSITION: Final = re.compile(r"^line \d+, column \d+: ")
 _SHOWN: Final = 5  # triples of each kind that feedback quotes
 _LISTED: Final = 50  # of each kind that the infos list; all are scored
 _LONGEST: Final = 500  # characters of one triple that is quoted
@@ -152,16 +153,32 @@ def _parse_lines(lines: Sequence[str], executor: Executor) -> Change:
 
 
 def _with_sign(sign: str, lines: Sequence[str], executor: Executor) -> frozenset[str]:
-    """Return the triples in lines with a sign. Raises :class:`_UnreadableError`."""
-    # Other lines are replaced by empty ones, so that error messages have the right line numbers.
-    text = "\n".join(
-        f" {line[1:]}" if line[:1] == sign else line if _DIRECTIVE.match(line) else ""
-        for line in lines
-    )
-    parsed = executor.parse(_TOKEN.sub(_as_iri, text), "turtle")
-    if parsed.triples is None:
-        raise _UnreadableError(f"lines with {sign}: {parsed.error}")
-    return _canonical([line.removesuffix(" .") for line in parsed.triples])
+    """Return the triples in lines with a sign. Raises :class:`_UnreadableError`.
+
+    A line may lack its final dot. The lines are one document, so that a triple may also continue on
+    further lines; an error is that of the first line that is no document on its own.
+    """
+    signed = [
+        line[1:] if line[:1] == sign else line if _DIRECTIVE.match(line) else "" for line in lines
+    ]
+    for document in (signed, [_with_dot(line) for line in signed]):
+        parsed = executor.parse(_TOKEN.sub(_as_iri, "\n".join(document)), "turtle")
+        if parsed.triples is not None:
+            return _canonical([line.removesuffix(" .") for line in parsed.triples])
+    directives = [line for line in lines if _DIRECTIVE.match(line)]
+    for number, line in enumerate(signed, start=1):
+        text = "\n".join([*directives, _with_dot(line)])
+        alone = executor.parse(_TOKEN.sub(_as_iri, text), "turtle")
+        if alone.error is not None:
+            reason = _POSITION.sub("", alone.error).replace(_BLANK, "_:")
+            raise _UnreadableError(f"lines with {sign}: line {number}: {reason}")
+    raise _UnreadableError(f"lines with {sign}: {parsed.error}")
+
+
+def _with_dot(line: str) -> str:
+    """Return a line of a document with its final dot; directives and continued lines stay."""
+    is_whole = not line.strip() or line.rstrip().endswith((".", ";", ","))
+    return line if is_whole or _DIRECTIVE.match(line) else f"{line} ."
 
 
 def _as_iri(match: re.Match[str]) -> str:

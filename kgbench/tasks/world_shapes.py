@@ -61,7 +61,7 @@ def prompt(case: Case) -> str:
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-    """Test the shapes of the last answer; ask again if they are unusable or have no target."""
+    """Test the shapes of the last answer; ask again if they are unusable or about no node."""
     answer = answers[-1]
     goes_on = len(answers) < turtle_answers.ROUNDS
     read = turtle_answers.read(answer, executor)
@@ -71,7 +71,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         outcome = turtle_answers.outcome(answer, usable=False)
         return Verdict(scores, infos, outcome, *(read.feedback if goes_on else (None, None)))
     try:
-        _refuse_remote_queries(read.triples, executor)
+        _refuse_unusable_queries(read.triples, executor)
         shapes = ForeignShapes(read.triples)
         result = _validate_graphs(case, shapes)
     except IllFormedShapes as error:
@@ -95,10 +95,10 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         "balancedAccuracyByComponent": result.accuracies,
         "engine": shapes.engine,
     }
-    if shapes.have_targets or not goes_on:
+    if not goes_on or (shapes.have_targets and _select_nodes(case, shapes)):
         return Verdict(scores, infos, Outcome.SCORED)
-    prompt_text = texts.text(NAME, "feedback-no-targets.txt")
-    return Verdict(scores, infos, Outcome.SCORED, prompt_text, "content")
+    name = "feedback-no-nodes.txt" if shapes.have_targets else "feedback-no-targets.txt"
+    return Verdict(scores, infos, Outcome.SCORED, texts.text(NAME, name), "content")
 
 
 def reference(case: Case) -> str:
@@ -124,13 +124,22 @@ def _validate_graphs(case: Case, shapes: ForeignShapes) -> Discrimination:
     return discrimination(accepted, mutants)
 
 
-def _refuse_remote_queries(triples: Sequence[ox.Triple], executor: Executor) -> None:
-    """Refuse shapes with queries that are never executed, such as queries to other servers."""
+def _select_nodes(case: Case, shapes: ForeignShapes) -> bool:
+    """Return whether ``shapes`` are about any node of the graphs of a case."""
+    graphs = shape_cases.trial_graphs(_world(case), case.parameters["level"], case.data["draw"])
+    return any(shapes.select(graph.triples) for graph in graphs)
+
+
+def _refuse_unusable_queries(triples: Sequence[ox.Triple], executor: Executor) -> None:
+    """Refuse shapes with queries that do not parse, or are never executed (to other servers)."""
     for triple in triples:
         if triple.predicate.value in _QUERIES and isinstance(triple.object, ox.Literal):
             result = executor.results(triple.object.value, "", {})
             if result.refused:
                 raise IllFormedShapes(f"a query in the shapes is never executed: {result.error}")
+            error = executor.check(triple.object.value, {})
+            if error is not None:
+                raise IllFormedShapes(f"a query in the shapes is not SPARQL: {error}")
 
 
 def _world(case: Case) -> generator.World:

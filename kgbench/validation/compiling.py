@@ -20,13 +20,17 @@ from kgbench.rdf.quads import Quads
 from kgbench.validation import components
 from kgbench.validation.data import Data, Term
 from kgbench.validation.paths import Path, list_members, path
-from kgbench.vocab import RDF, RDFS, SH, compact
+from kgbench.vocab import OWL, RDF, RDFS, SH, compact
 
 Target: TypeAlias = Callable[[Data], list[Term]]
 """A function from data to the nodes that a shape applies to."""
 
 _SH = str(SH)
-_TYPE, _CLASS = ox.NamedNode(RDF.type), ox.NamedNode(RDFS.Class)
+_TYPE = ox.NamedNode(RDF.type)
+# A shape that is a class is about its instances (section 2.1.3.3). The recommendation names
+# instances of rdfs:Class only; owl:Class is a subclass of it that shapes graphs seldom declare so.
+CLASSES = (ox.NamedNode(RDFS.Class), ox.NamedNode(OWL.Class))
+"""Classes of classes."""
 _FALSE = ox.Literal(value=False)
 TARGETS = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
 """The parameters that select the target nodes of a shape."""
@@ -78,7 +82,13 @@ def compiled(shapes: Quads) -> list[Shape]:
     Raises :class:`~kgbench.errors.ResourceError` if a shape has an unsupported parameter.
     """
     reader = _Reader(Data(shapes))
-    return [shape for shape in reader.all() if shape.targets]
+    return [shape for shape in map(reader.shape, reader.nodes()) if shape.targets]
+
+
+def targets(shapes: Quads) -> dict[Term, list[Target]]:
+    """Return the targets of each shape that has any, also of shapes that cannot be compiled."""
+    reader = _Reader(Data(shapes))
+    return {node: found for node in reader.nodes() if (found := list(reader.targets(node)))}
 
 
 class _Reader:
@@ -88,7 +98,8 @@ class _Reader:
         self.graph = graph
         self.shape = cache(self._shape)
 
-    def all(self) -> Iterator[Shape]:
+    def nodes(self) -> Iterator[Term]:
+        """Yield the shapes that are not deactivated."""
         nodes: dict[Term, None] = {}
         for kind in (SH.NodeShape, SH.PropertyShape):
             nodes.update(dict.fromkeys(self.graph.instances(ox.NamedNode(kind))))
@@ -96,7 +107,7 @@ class _Reader:
             nodes.update(dict.fromkeys(self.graph.subjects(ox.NamedNode(SH[target]))))
         for node in nodes:
             if not self._is_deactivated(node):
-                yield self.shape(node)
+                yield node
 
     def _is_deactivated(self, node: Term) -> bool:
         return any(v.value == "true" for v in self.values(node, "deactivated"))
@@ -114,7 +125,7 @@ class _Reader:
             shape.severity = severity.value.removeprefix(_SH)
         for path_node in self.values(node, "path"):
             shape.path, shape.path_name = path(self.graph, path_node)
-        shape.targets = list(self._targets(node))
+        shape.targets = list(self.targets(node))
         for predicate, objects in self.graph.about(node).items():
             if predicate.value.startswith(_SH) and predicate.value not in _NOT_CONSTRAINTS:
                 self._add_parameter(shape, node, predicate.value.removeprefix(_SH), objects)
@@ -129,8 +140,8 @@ class _Reader:
             shape.name = holder.name
         return shape
 
-    def _targets(self, node: Term) -> Iterator[Target]:
-        if _CLASS in self.graph.values(node, _TYPE):
+    def targets(self, node: Term) -> Iterator[Target]:
+        if any(self.graph.is_a(node, cls) for cls in CLASSES):
             yield partial(Data.instances, cls=node)
         for cls in self.values(node, "targetClass"):
             yield partial(Data.instances, cls=cls)

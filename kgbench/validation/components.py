@@ -190,8 +190,15 @@ SIMPLE: Mapping[str, Callable[[Term], Constraint]] = {
 
 
 def pattern(text: str, flags: str) -> Constraint:
-    """Require values to match a regular expression somewhere."""
+    """Require values to match a regular expression somewhere.
+
+    Raises :class:`re.error` for an ill-formed expression or an unknown flag.
+    """
     flags_by_letter = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE}
+    if "q" in flags:  # the text itself (XPath and XQuery Functions 3.1, section 5.6.1.1)
+        text, flags = re.escape(text), flags.replace("q", "")
+    if unknown := set(flags) - flags_by_letter.keys():
+        raise re.error(f"there is no flag {min(unknown)}")
     expression = re.compile(text, sum(flags_by_letter[flag] for flag in set(flags)))
 
     def holds(_: Data, value: Term) -> bool:

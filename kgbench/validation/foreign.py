@@ -25,7 +25,7 @@ from kgbench.errors import ResourceError
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.validation import components
 from kgbench.validation.checking import complaints
-from kgbench.validation.compiling import TARGETS, Shape, compiled
+from kgbench.validation.compiling import CLASSES, Shape, compiled, targets
 from kgbench.validation.data import Data, Term
 from kgbench.validation.literals import KNOWN_DATATYPES
 from kgbench.validation.with_pyshacl import rdflib_graph
@@ -41,6 +41,7 @@ _REFERENCES = tuple(
     ox.NamedNode(SH[name]) for name in ("property", "qualifiedValueShape", *components.OF_SHAPES)
 )
 _OF_LISTS = tuple(ox.NamedNode(SH[name]) for name in components.LOGICAL)
+_SUBCLASS = ox.NamedNode(RDFS.subClassOf)
 _FIRST, _REST = ox.NamedNode(RDF.first), ox.NamedNode(RDF.rest)
 
 # Shapes that make pySHACL load all its lazily imported parts.
@@ -100,8 +101,10 @@ class ForeignShapes:
         self._triples = list(triples)
         graph = Data(IndexedQuads(self._triples))
         _refuse_triple_terms(self._triples)
+        _refuse_custom_targets(self._triples)
         _refuse_ill_formed(graph)
         _refuse_recursion(graph)
+        self._targets = targets(IndexedQuads(self._triples))
         self._shapes = None if _has_unknown_values(self._triples) else _compiled(self._triples)
         self._for_pyshacl: rdflib.Graph | None = None
 
@@ -113,7 +116,13 @@ class ForeignShapes:
     @property
     def have_targets(self) -> bool:
         """Whether any shape has a target."""
-        return bool(self._shapes) if self._shapes is not None else _has_targets(self._triples)
+        return bool(self._targets)
+
+    def select(self, data: Sequence[ox.Triple]) -> bool:
+        """Return whether the targets of the shapes select any node of a graph."""
+        graph = Data(IndexedQuads(data))
+        found = (target(graph) for of_shape in self._targets.values() for target in of_shape)
+        return any(found)
 
     def findings(self, data: Sequence[ox.Triple]) -> list[Finding]:
         """Return the validation results of a graph, in no particular order.
@@ -133,7 +142,11 @@ class ForeignShapes:
     def by_pyshacl(self, data: Sequence[ox.Triple]) -> list[Finding]:
         """Return the validation results of pySHACL, without triples that contain triple terms."""
         if self._for_pyshacl is None:
-            self._for_pyshacl = rdflib_graph(self._triples)
+            graph = Data(IndexedQuads(self._triples))
+            kinds = {kind for cls in CLASSES for kind in graph.subclasses(cls)}
+            # pySHACL takes only direct subclasses of rdfs:Class for classes.
+            direct = [ox.Triple(kind, _SUBCLASS, CLASSES[0]) for kind in kinds]
+            self._for_pyshacl = rdflib_graph([*self._triples, *direct])
         plain = [triple for triple in data if not isinstance(triple.object, ox.Triple)]
         return _by_pyshacl(self._for_pyshacl, plain)
 
@@ -154,6 +167,16 @@ def _refuse_triple_terms(triples: list[ox.Triple]) -> None:
     for triple in triples:
         if isinstance(triple.object, ox.Triple):
             raise IllFormedShapes("triple terms of RDF 1.2 have no meaning in SHACL")
+
+
+def _refuse_custom_targets(triples: list[ox.Triple]) -> None:
+    """Refuse targets of SHACL Advanced Features, which both engines would silently ignore."""
+    if any(triple.predicate.value == SH.target for triple in triples):
+        raise IllFormedShapes(
+            "sh:target (sh:SPARQLTarget and others) belongs to SHACL Advanced Features, which are "
+            "not supported: say what a shape is about by sh:targetClass, sh:targetNode, "
+            "sh:targetSubjectsOf or sh:targetObjectsOf"
+        )
 
 
 def _refuse_ill_formed(graph: Data) -> None:
@@ -244,17 +267,10 @@ def _compiled(triples: list[ox.Triple]) -> list[Shape] | None:
     except re.error as error:
         raise IllFormedShapes(f"sh:pattern has no regular expression: {error}") from error
     except (ValueError, KeyError, AttributeError, RecursionError, OverflowError) as error:
-        raise IllFormedShapes(f"the shapes cannot be read: {error}") from error
-
-
-def _has_targets(triples: list[ox.Triple]) -> bool:
-    targets = {SH[name] for name in (*TARGETS, "target")}
-    implicit = {(str(RDF.type), str(RDFS.Class))}
-    return any(
-        triple.predicate.value in targets
-        or (triple.predicate.value, getattr(triple.object, "value", None)) in implicit
-        for triple in triples
-    )
+        raise IllFormedShapes(
+            "the shapes cannot be read: a parameter has a value of another form than SHACL says, "
+            "or shapes are nested too deeply"
+        ) from error
 
 
 def _by_pyshacl(shapes: rdflib.Graph, data: Sequence[ox.Triple]) -> list[Finding]:
@@ -272,7 +288,12 @@ def _by_pyshacl(shapes: rdflib.Graph, data: Sequence[ox.Triple]) -> list[Finding
         except MemoryError:
             raise
         except Exception as error:  # pySHACL raises whatever rdflib and Python do
-            raise IllFormedShapes(f"pySHACL cannot use the shapes: {error}") from error
+            # Errors of Python have no words for an author; plain exceptions of rdflib have some.
+            is_python = type(error).__module__ == "builtins" and type(error) is not Exception
+            reason = "a parameter has a value of another form than SHACL says"
+            raise IllFormedShapes(
+                f"pySHACL cannot use the shapes: {reason if is_python else error}"
+            ) from error
     if conforms:
         return []
     if not isinstance(results, rdflib.Graph):

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
+from kgbench.characters import BOM
 from kgbench.scoring import ntriples, result_sets
 from kgbench.vocab import XSD
 
@@ -41,7 +42,7 @@ def read(text: str, media: str = "turtle") -> tuple[Triple, ...]:
     in the order in which they occur, because parsers label them at random.
     Raises :class:`SyntaxError` if the document does not parse.
     """
-    parsed = ox.parse(text.encode("utf-8"), _FORMATS[media], base_iri=_BASE)
+    parsed = ox.parse(text.removeprefix(BOM).encode("utf-8"), _FORMATS[media], base_iri=_BASE)
     lines = ox.serialize((quad.triple for quad in parsed), format=ox.RdfFormat.N_TRIPLES)
     assert lines is not None
     content = lines.decode("utf-8")

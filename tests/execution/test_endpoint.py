@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 
 import pytest
@@ -133,6 +134,84 @@ def test_endpoint_that_takes_no_connection_says_nothing_about_the_query():
         asking = Endpoint(f"http://127.0.0.1:{full.getsockname()[1]}/", seconds=0.1, pause=0.001)
         with pytest.raises(EvaluationError, match=r"does not answer .*timed out"):
             asking.select("SELECT * { ?s ?p ?o }", {})
+
+
+ROW = '{"x": {"type": "literal", "value": "1"}, "y": null}'
+NAMES = '"head": {"vars": ["x", "y"], "link": []}'
+XML = (
+    '<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="x"/>'
+    '<variable name="y"/></head><results><result><binding name="x"><literal>1</literal></binding>'
+    "</result></results></sparql>"
+)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f'{{{NAMES}, "results": {{"bindings": [{ROW}]}}, "meta": {{"query-time-ms": 3}}}}',
+        f'{{{NAMES}, "results": {{"bindings": [{ROW}]}}, "meta": {{"a": {{"b": [{{}}]}}}}}}',
+        f'{{{NAMES}, "results": {{"distinct": false, "bindings": [{ROW}], "ordered": true}}}}',
+        f'{{"results": {{"bindings": [{ROW}]}}, {NAMES}}}',
+        f'\ufeff{{{NAMES}, "results": {{"bindings": [{ROW}]}}}}',
+        XML,
+        f"\ufeff{XML}",
+    ],
+)
+def test_habits_of_servers_are_read(server, asking, reply):
+    """Further members, null cells, byte order marks, and XML instead of JSON are read."""
+    server.failures[:] = [reply.encode()]
+    found = asking.select("SELECT * {}", {})
+
+    assert (found.variables, found.rows) == (("x", "y"), (('"1"', None),))
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"), [('{"head": {}, "boolean": true, "meta": {}}', True), ("false", False)]
+)
+def test_habits_of_answers_to_ask_are_read(server, asking, reply, value):
+    """The answer to ASK may have further members, or be a word."""
+    server.failures[:] = [reply.encode()]
+
+    assert asking.results("ASK {}", {}).boolean is value
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        (206, {}),
+        (200, {"X-SQL-State": "S1TAT", "X-SQL-Message": "Returning incomplete results"}),
+        (200, {"x-sparql-maxrows": "10000"}),
+        (200, {"X-Exec-Partial": "true"}),
+    ],
+)
+def test_partial_results_are_refused(server, asking, cut):
+    """A result that the endpoint cut off has no rows, as if the query took too long."""
+    server.failures[:] = [cut]
+    found = asking.select("SELECT * {}", {})
+
+    assert "cut its answer off" in found.error
+    assert found.expired
+    assert not found.rows
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (f'{{{NAMES}, "results": {{"bindings": []}}, "error": "timed out"}}', "timed out"),
+        ('{"exception": "Operation timed out.", "status": "ERROR"}', "Operation timed out"),
+        (f'{{{NAMES}, "results": {{"bindings": [{ROW}]}}, "results": {{}}}}', "twice"),
+        ('{"status": "ready"}', 'begins \'{"status": "ready"}\''),
+        ("<html><body>Please log in</body></html>", "begins '<html><body>Please log in"),
+    ],
+)
+def test_reply_that_cannot_be_read_is_quoted(server, asking, reply, reason):
+    """The message has the reply's beginning; a member that tells of an error is no empty result."""
+    server.failures[:] = [reply.encode()] * 9
+
+    with pytest.raises(EvaluationError, match=re.escape(reason)):
+        asking.select("SELECT * {}", {})
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405])

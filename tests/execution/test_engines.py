@@ -6,12 +6,14 @@ import re
 
 import pytest
 
+from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 from kgbench.execution import graphs as graph_cache
 from kgbench.execution import oxigraph, rdflib_engine
 from kgbench.execution.engines import engine, engine_label
 from kgbench.execution.graphs import GraphCache, InstalledGraphs
 from kgbench.rdf import lexer
+from kgbench.vocab import XSD
 
 XSD_INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 RDF_XML = (
@@ -167,6 +169,33 @@ def test_nul_and_noise_do_no_harm(executor, rdf_format):
     ):
         parsed = executor.parse(text, rdf_format)
         assert (parsed.triples is None) == (parsed.error is not None)
+
+
+@pytest.mark.parametrize(
+    ("rdf_format", "text"),
+    [
+        ("turtle", "@prefix e: <urn:e:> .\ne:a e:b 1 ."),
+        ("ntriples", "<urn:e:a> <urn:e:b> 1 .".replace("1", f'"1"^^<{XSD.integer}>')),
+        ("json-ld", '{"@id": "urn:e:a", "urn:e:b": 1}'),
+    ],
+)
+def test_byte_order_marks_are_no_part_of_documents(executor, rdf_format, text):
+    """A document is read with and without a byte order mark; one within a literal stays."""
+    parsed = executor.parse(f"{BOM}{text}", rdf_format)
+
+    assert parsed.triples == (f'<urn:e:a> <urn:e:b> "1"^^<{XSD.integer}> .',)
+    assert BOM in executor.parse(f'<urn:a> <urn:b> "{BOM}" .', "turtle").triples[0]
+
+
+def test_byte_order_marks_are_no_part_of_queries(executor):
+    """A query, an update and the graph of a case may begin with a byte order mark."""
+    graph = f"{BOM}<urn:a> <urn:b> <urn:c> ."
+    query = f"{BOM}SELECT ?x {{ ?x ?y ?z }}"
+
+    assert executor.select(query, graph, {}).rows == (("<urn:a>",),)
+    assert executor.check(query, {}) is None
+    assert executor.check(f"{BOM}CLEAR ALL", {}, update=True) is None
+    assert len(executor.changes(f"{BOM}CLEAR ALL", graph, {}).rows) == 1
 
 
 def test_unknown_formats_are_a_defect(executor):

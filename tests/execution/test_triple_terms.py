@@ -41,6 +41,32 @@ def test_changes_have_brackets(executor):
     assert list(ox.parse(f"{' '.join(row[1:4])} .", ox.RdfFormat.N_TRIPLES))
 
 
+@pytest.mark.parametrize(
+    ("string", "short"),
+    [
+        ('"""x"""', '"x"'),
+        ("'''say \"x\"'''@en", r'"say \"x\""@en'),
+        ('"""a\n\\"b\\" "c" \\\\"""', r'"a\n\"b\" \"c\" \\"'),
+        ('"""2"""^^<urn:d>', '"2"^^<urn:d>'),
+    ],
+)
+def test_long_strings_in_triple_terms(string, short):
+    """Turtle 1.2 allows long strings in triple terms and reified triples; Oxigraph does not."""
+    for text in ("<urn:r> <urn:p> <<( <urn:a> <urn:b> {} )>> .", "<< <urn:a> <urn:b> {} >> ."):
+        parsed, expected = (
+            engine("oxigraph").parse(text.format(form), "turtle") for form in (string, short)
+        )
+        assert parsed == expected
+        assert parsed.error is None
+
+
+def test_errors_after_long_strings_in_triple_terms():
+    """The message is about the first real error."""
+    text = '<urn:r> <urn:p> <<( <urn:a> <urn:b> """x""" )>> ;\n <urn:q> """y""" <urn:z> .'
+
+    assert engine("oxigraph").parse(text, "turtle").error.startswith("line 2, ")
+
+
 def test_deep_terms_are_written_without_recursion():
     """A triple term of any depth is written without recursion."""
     term: object = ox.NamedNode("urn:a")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.mapping import json_path, templates, xml_path
+from kgbench.mapping import json_path, templates
 from kgbench.mapping.execution import execute_mapping
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
@@ -295,21 +295,34 @@ def test_what_explodes_is_stopped():
 
 
 @pytest.mark.parametrize(
+    ("said", "is_right"),
+    [
+        ("r:encoding r:UTF-8 ; r:compression r:none", True),
+        ("r:encoding r:UTF-16", False),
+        ("r:compression r:gzip", False),
+    ],
+)
+def test_encoding_and_compression_of_sources(said, is_right):
+    """A mapping may say that its files are in UTF-8 and not compressed, as they are."""
+    source = f'[ a r:RelativePathSource ; r:path "a.csv" ; {said} ]'
+    mapping = (
+        f":m r:logicalSource [ r:source {source} ; r:referenceFormulation r:CSV ] ;\n"
+        'r:subjectMap [ r:template "urn:{id}" ; r:class :C ] .'
+    )
+    if is_right:
+        assert made(mapping)
+    else:
+        with pytest.raises(MappingError, match="of the sources"):
+            made(mapping)
+
+
+@pytest.mark.parametrize(
     "path", ["$.a[", "$.", "$a b", "$.a]", "$['a", "", "a..", "$.a[?(@)]", "x" * 3_000]
 )
 def test_ill_formed_json_paths(path):
     """An ill-formed JSONPath is refused as a whole."""
     with pytest.raises(MappingError, match=r"JSONPath|more than"):
         list(json_path.select(path, {}))
-
-
-@pytest.mark.parametrize(
-    "path", ["", "/", "a//", "a/", "a[", "a[]", "@", "a b", "count(a)", "ancestor::a", "a" * 3_000]
-)
-def test_ill_formed_x_paths(path):
-    """An ill-formed XPath, and unsupported functions and axes, are refused."""
-    with pytest.raises(MappingError, match=r"XPath|more than"):
-        xml_path.parse_path(path)
 
 
 @pytest.mark.parametrize(

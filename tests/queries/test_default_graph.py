@@ -56,11 +56,55 @@ def test_the_dataset_of_a_query_replaces_the_union(folder: Path) -> None:
 
 
 def test_errors_are_short(folder: Path) -> None:
-    """An undeclared prefix is named; other syntax errors name the position only."""
-    said = query(folder, "SELECT * WHERE {\n ?s foo:x ?o }", code=1)
-    assert said == "prefix foo: is not declared (line 2)"
-    said = query(folder, "SELECT * WHERE { ?s ?p ", code=1)
-    assert said == "the query is not SPARQL: line 1, after 'SELECT * WHERE { ?s ?p '"
+    """A syntax error has line, column, and the name that is nearest to the mistake."""
+    wrong = "the query is not SPARQL: "
+    for text, expected in (
+        (
+            "SELECT * {\n ?s foaff:x ?o }",
+            "line 2, column 5: prefix foaff: is not declared: did you",
+        ),
+        ("SELECT * { ?s ?p ", "line 1, column 18: syntax error after 'SELECT * { ?s ?p '"),
+        ("SELEC * { ?s ?p ?o }", "line 1, column 1: 'SELEC' is no word of SPARQL: did you mean"),
+    ):
+        assert query(folder, text, code=1).startswith(wrong + expected)
+
+
+def test_known_prefixes_need_no_declaration(folder: Path) -> None:
+    """Prefixes of kgbench and of rdflib are known; a declaration in the query overrides them."""
+    text = "SELECT ?x { VALUES ?x { time:Instant kgb:Run } FILTR }"
+    assert "column 48: 'FILTR' is no word" in query(folder, text, code=1)
+    text = "PREFIX kgb: <urn:own:> ASK { FILTER(kgb:a = <urn:own:a> && qb:b != foaf:c) }"
+    assert query(folder, text) == "true\n"
+
+
+def test_unknown_terms_are_named_where_there_are_no_rows(folder: Path) -> None:
+    """A term of kgbench that does not exist explains an empty result; a full one needs no note."""
+    note = "there is no kgb:Dialoge: did you mean kgb:Dialogue"
+    for text in (
+        "SELECT * { ?s a kgb:Dialoge }",
+        "PREFIX k: <https://w3id.org/kgbench/ns#> ASK { ?s a k:Dialoge }",
+        "SELECT * { ?s a <https://w3id.org/kgbench/ns#Dialoge> }",
+    ):
+        assert note in query(folder, text)
+    for text in (
+        "SELECT * { ?s a kgb:Dialogue OPTIONAL { ?s a kgb:Dialoge } }",
+        "SELECT * { ?s a kgb:Dialogue ; a kgb:Run }",
+    ):
+        assert "there is no" not in query(folder, text)
+
+
+def test_guarded_numbers_stay_numbers(folder: Path) -> None:
+    """Texts that a spreadsheet would run get an apostrophe, also with a datatype of numbers."""
+    (folder / "numbers.rq").write_text(
+        'SELECT (-3 AS ?i) (-2.5 AS ?d) (-1e0 AS ?e) ("-3" AS ?s) ("-5"^^xsd:int AS ?n)'
+        '(7 AS ?p) ("=1+1"^^xsd:integer AS ?f) ("-INF"^^xsd:double AS ?x) ?no {}'
+    )
+    store = ["--store", str(folder / "store")]
+    words = ["query", str(folder / "numbers.rq"), "--format", "csv", "--guard", *store]
+    done = CliRunner().invoke(app, words)
+
+    assert done.stdout == "i,d,e,s,n,p,f,x,no\n-3,-2.5,-1,'-3,-5,7,'=1+1,'-INF,\n"
+    assert "3 cells" in done.stderr
 
 
 def test_other_endpoints_are_never_asked(folder: Path) -> None:
@@ -84,6 +128,7 @@ def test_a_query_that_is_not_utf_8_is_named(folder: Path) -> None:
 
     assert str(from_file.exception).endswith("latin.rq is not UTF-8 (byte 9); save it as UTF-8")
     assert str(piped.exception).startswith("the query from standard input is not UTF-8 (byte 0)")
+    assert query(folder, "\ufeffASK {}") == "true\n"  # a byte order mark is UTF-8
 
 
 @pytest.mark.parametrize(

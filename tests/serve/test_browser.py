@@ -200,9 +200,11 @@ def test_yasgui_shows_what_is_wrong(browser, yasgui, url):
     browser.wait(EDITOR + "return found !== null")
     browser.run("document.querySelector('.active .yasqe_queryButton').click()")
     shown = "const said = document.querySelector('.active .yasr_results');"
-    said = browser.wait(shown + "return said && said.innerText.includes('error') && said.innerText")
+    said = browser.wait(
+        shown + "return said && said.innerText.includes('syntax error') && said.innerText"
+    )
 
-    assert "error at 1:16" in said
+    assert "the query is not SPARQL: line 1, column 16: syntax error" in said
 
 
 def test_plain_form_serves_without_yasgui(browser, url):

@@ -188,7 +188,8 @@ def test_editor_runs_without_javascript(client):
         ("SELECT (1 AS ?one) {}", '<th scope="col">one</th>'),
         ("ASK {}", "yes"),
         ("CONSTRUCT { <http://example.org/s> a <http://example.org/T> } {}", "example.org/T"),
-        ("SELECT", "error at"),
+        ("SELECT", "the query is not SPARQL: line 1"),
+        ("ASK { ?s a kgb:Modle }", "there is no kgb:Modle: did you mean kgb:Model"),
         ("SELECT * { SERVICE <http://127.0.0.1:9/> {} }", "another endpoint"),
     ):
         response = client.get("/editor", params={"query": query, "run": "1"})

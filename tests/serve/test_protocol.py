@@ -330,11 +330,14 @@ def test_what_nobody_can_read_is_not_acceptable(client):
 
 
 def test_error_has_its_position(client):
-    """400 states where the parser stopped."""
+    """400 states where the parser stopped; an undeclared prefix is named."""
     response = client.get("/sparql", params={"query": "SELECT * {\n ?s ?p }"})
 
     assert 400 == response.status_code
-    assert "2:9" in response.text
+    assert "line 2, column 9: syntax error" in response.text
+
+    response = client.get("/sparql", params={"query": "SELECT * { ?s foaff:x ?o . ?o ?p 1 }"})
+    assert "line 1, column 15: prefix foaff: is not declared: did you mean foaf?" in response.text
 
 
 def test_head_has_no_body(client):

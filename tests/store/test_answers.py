@@ -63,12 +63,13 @@ def credentials(monkeypatch):
     [("text/html", LOGIN), (JSON, LOGIN), (JSON, "[1]"), (JSON, '{"head": {}}'), (None, "")],
 )
 def test_what_is_no_answer_is_refused(form, kind, content):
-    """A login page, other JSON or an empty body is an error, not an empty result."""
+    """A login page, other JSON or an empty body is a quoted error, not an empty result."""
     with client([said(200, content, kind)], form) as (made, _):
         for asking in (SELECT, "ASK {}"):
             with pytest.raises(StoreError, match=r"no readable answer|is no boolean") as error:
                 list(made.query(asking))
             assert PASSWORD not in str(error.value)
+            assert content[:9] in str(error.value)
 
 
 def test_a_graph_that_cannot_be_read_is_refused():

@@ -12,9 +12,12 @@ import pytest
 
 from kgbench.errors import StoreError
 from kgbench.store import batching, quirks
+from kgbench.store.back_ends import BackEnd
+from kgbench.store.client import Client
 from kgbench.store.protocol import Block
 from kgbench.store.query_forms import around, form
 from kgbench.vocab import XSD
+from tests.store.scripted import Scripted, said
 
 JSON, XML = ox.QueryResultsFormat.JSON, ox.QueryResultsFormat.XML
 
@@ -121,6 +124,40 @@ def test_media_types(claimed, expected):
     """Media type and charset are found whatever the case of the header's name and value."""
     assert quirks.media(httpx2.Headers({"content-TYPE": claimed})) == expected
     assert quirks.media({}) == ("", "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply"),
+    [
+        ("", '{"head": {"vars": ["o"]}, "results": {"bindings": [{"o": null}]}, "meta": {}}'),
+        ("text/html", "\ufeff" + '{"head": {"vars": ["o"]}, "results": {"bindings": [{}]}}'),
+    ],
+)
+def test_habits_of_servers_are_read(kind, reply):
+    """Further members, null cells, a byte order mark and a wrong content type do not matter."""
+    with Scripted([said(200, reply, kind)]) as server:
+        addresses = (f"{server.url}/query", f"{server.url}/update", None)
+        made = Client(BackEnd(server.url, "sparql", *addresses, 1_000_000, "json", None))
+        try:
+            rows = list(made.query("SELECT ?o { ?s ?p ?o }"))
+        finally:
+            made.close()
+
+    assert [row["o"] for row in rows] == [None]
+
+
+def test_plain_results_are_not_parsed_twice():
+    """Results of the engine itself stay the same bytes, also with brackets in their texts."""
+    for query in ("SELECT ?x {}", 'SELECT * { VALUES (?x ?y) { ("[1]" UNDEF) (<urn:a> "[") } }'):
+        content = ox.Store().query(query).serialize(format=JSON)
+        assert quirks.plain(content) is content
+
+
+def test_truncated_answers_are_noticed():
+    """A header of a limit or status 206 says that the answer is truncated."""
+    assert quirks.truncation(200, {"content-type": "application/json"}) is None
+    assert "status 206" in quirks.truncation(206, {})
+    assert "X-SQL-State: S1TAT" in quirks.truncation(200, {"x-sql-state": "S1TAT"})
 
 
 def test_other_charsets_are_read():

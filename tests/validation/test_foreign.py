@@ -140,6 +140,10 @@ def test_engines_agree(of_values, of_nodes, target, triples, types):
         (":s sh:or ( :t :u ) . :u sh:not :s .", "refers to itself"),
         (":s a sh:NodeShape ; sh:property [ sh:path :p ; sh:pattern '(' ] .", "regular expression"),
         (":a :b <<( :a :b :c )>> .", "triple terms"),
+        (
+            ":s a sh:NodeShape ; sh:target [ a sh:SPARQLTarget ; sh:select 'x' ] .",
+            "sh:SPARQLTarget",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused(shapes, words):
@@ -175,6 +179,30 @@ def test_shapes_without_targets_are_told():
     """Shapes without targets are recognised, whichever engine validates."""
     for said in ("sh:nodeKind sh:IRI", "sh:sparql [ sh:select 'SELECT $this { $this ?p 1 }' ]"):
         assert not ForeignShapes(parsed(f":s a sh:NodeShape ; {said} .")).have_targets
+
+
+@pytest.mark.parametrize(
+    ("types", "is_target"),
+    [
+        ("rdfs:Class", True),
+        ("owl:Class", True),
+        (":Kind . :Kind rdfs:subClassOf rdfs:Class", True),
+        (":Kind . :Kind rdfs:subClassOf owl:Class", True),
+        ("owl:Thing", False),
+    ],
+)
+def test_classes_are_targets_in_both_engines(types, is_target):
+    """A shape that is a class, of RDFS, OWL or below, is about its instances."""
+    shapes = ForeignShapes(
+        parsed(f":C sh:property [ sh:path :p ; sh:minCount 1 ] . :C a sh:NodeShape, {types} .")
+    )
+    data = parsed(":a a :C . :b a :D . :D rdfs:subClassOf :C .")
+    expected = {("<urn:x:a>", "MinCount"), ("<urn:x:b>", "MinCount")} if is_target else set()
+
+    assert found(shapes.findings(data)) == found(shapes.by_pyshacl(data)) == expected
+    assert shapes.have_targets is is_target
+    assert shapes.select(data) is is_target
+    assert not shapes.select(parsed(":c a :E ."))
 
 
 def test_what_has_a_target_is_a_shape():

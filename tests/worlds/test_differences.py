@@ -6,6 +6,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
+from kgbench.execution.engines import engine
 from kgbench.model import Outcome
 from kgbench.tasks import world_differences
 from kgbench.testing.executor import PlainExecutor
@@ -223,3 +224,31 @@ def test_isomorphism_is_told():
     assert is_isomorphic(ring, other) is True
     assert is_isomorphic(ring, rows("_:x <p> _:z", "_:z <p> _:y", "_:x <p> _:y")) is False
     assert is_isomorphic(ring, rows("_:x <p> _:x")) is False
+
+
+def test_a_line_without_a_dot_is_read():
+    """A final dot may be missing anywhere; the other lines are read as before."""
+    (case,) = cases(f"{NAME}-natural-2", 1)
+    lines = world_differences.reference(case).split("\n")
+    for number, line in enumerate(lines):
+        if line.endswith(" ."):
+            given = "\n".join([*lines[:number], line.removesuffix(" ."), *lines[number + 1 :]])
+            assert judged(case, given).scores["exact"] == 1, given
+
+
+@pytest.mark.parametrize(
+    ("lines", "number", "reason"),
+    [
+        (["- <urn:a> <urn:b> 1", "+ <urn:a> <urn:b> 2 .", "- <urn:a> x 2 ."], 3, "x is not"),
+        (["@prefix : <urn:> .", "# y", "+ :a :b _:b1 z .", "+ :a :b 1 ."], 3, "z is not"),
+        (["- <urn:a> <urn:b> 1 .", '- <urn:a> <urn:b> "1 .', "- <urn:a> <urn:b> 2 ."], 2, ""),
+    ],
+)
+def test_messages_name_the_line_of_the_block(lines, number, reason):
+    """An error is that of the first line of the block that cannot be read, in its own words."""
+    (case,) = cases(f"{NAME}-natural-1", 1)
+    answer = "\n".join(["```diff", *lines, "```"])
+    verdict = world_differences.judge(case, [answer], engine("oxigraph"))
+
+    assert f"line {number}: {reason}" in verdict.infos["parseError"]
+    assert "kgbench" not in verdict.infos["parseError"]

@@ -25,6 +25,7 @@ from typing import IO
 
 import pyoxigraph as ox
 
+from kgbench.characters import after_bom
 from kgbench.children import lockdown, one_task
 from kgbench.children.endings import ChildTimeout
 from kgbench.errors import ImportRefused
@@ -143,8 +144,9 @@ def parse(database: str, syntax: str, path: Path) -> str:
     try:
         if syntax == "RDF/XML":
             _refuse_entities(path)
-        quads = ox.parse(path=str(path), format=_SYNTAXES[syntax], rename_blank_nodes=True)
-        ox.Store(database).bulk_extend(map(_with_recorded_iris, quads))
+        with path.open("rb") as file:
+            quads = ox.parse(after_bom(file), _SYNTAXES[syntax], rename_blank_nodes=True)
+            ox.Store(database).bulk_extend(map(_with_recorded_iris, quads))
     except (SyntaxError, ValueError, OSError) as error:
         return _one_line(error)
     return ""

@@ -43,7 +43,7 @@ def case_of(name: str) -> Case:
             f"'{name}' is neither the label of a task with tools nor a file ending in .ttl or .nt"
         )
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         for _ in ox.parse(text.encode("utf-8"), _FORMATS[path.suffix.lower()]):
             pass  # report syntax errors now, not at each call
     except (OSError, UnicodeError, SyntaxError, ValueError) as error:

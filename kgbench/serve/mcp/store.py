@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from kgbench.execution.query_terms import unknown_terms
 from kgbench.model import Json, Outcome
 from kgbench.rdf import queries
 from kgbench.serve import formats
@@ -183,7 +185,9 @@ class StoreTools:
                 await answer.rest.aclose()
         if admitted.form == "ASK":
             return ToolResult("true" if json.loads(data)["boolean"] else "false")
-        return _table(data[:_BYTES], headed=rows, cut=cut or len(data) > _BYTES)
+        result = _table(data[:_BYTES], headed=rows, cut=cut or len(data) > _BYTES)
+        note = unknown_terms(text) if result.outcome is ToolOutcome.EMPTY else None
+        return result if note is None else replace(result, text=f"{result.text}\n{note}")
 
 
 def _table(data: bytes | bytearray, *, headed: bool, cut: bool) -> ToolResult:

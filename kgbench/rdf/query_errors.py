@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Syntax errors in queries of users, said in one sentence wherever a query is written.
+
+Engines report where their grammar stopped, often far behind the mistake, and list all tokens that
+they expected. The first undeclared prefix or unknown word up to that position is the mistake.
+
+>>> explain("SELECT * { ?s foaff:name ?o }", "error at 1:26: expected Prefix not found")
+'the query is not SPARQL: line 1, column 15: prefix foaff: is not declared: did you mean foaf?'
+>>> explain("SELECT * { ?s ?p ?o FILTR(?o > 1) }", "error at 1:29: expected OPTIONAL")
+"the query is not SPARQL: line 1, column 21: 'FILTR' is no word of SPARQL: did you mean FILTER?"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kgbench.nearest import closest
+from kgbench.rdf import lexer
+from kgbench.rdf.lexer import Kind
+from kgbench.rdf.prefixes import WELL_KNOWN
+from kgbench.vocab import PREFIXES
+
+KNOWN: Final[Mapping[str, str]] = {**WELL_KNOWN, **PREFIXES}
+"""The prefixes that a query on a store need not declare."""
+_WORDS: Final = """a abs add adjust all as asc ask avg base bind bnode bound by ceil clear coalesce
+concat construct contains copy count create data datatype day default delete desc describe distinct
+drop encode_for_uri exists false filter floor from graph group group_concat haslang haslangdir
+having hours if in insert into iri isblank isiri isliteral isnumeric istriple isuri lang langdir
+langmatches lateral lcase limit load max md5 min minus minutes month move named not now object
+offset optional order predicate prefix rand reduced regex replace round sameterm sample seconds
+select separator service sha1 sha256 sha384 sha512 silent str strafter strbefore strdt strends
+strlang strlangdir strlen strstarts struuid subject substr sum timezone to triple true tz ucase
+undef union uri using uuid values version where with year"""
+WORDS: Final = frozenset(_WORDS.split())
+"""The words of SPARQL 1.2 and of the engine, in lower case."""
+_AT: Final = re.compile(r"error at (\d+):(\d+): ")
+_SHOWN: Final = 40  # characters before a syntax error
+
+
+def declared(query: str) -> str:
+    """Return ``query`` with the known prefixes that it uses undeclared, on its first line."""
+    missing = [prefix for prefix in lexer.undeclared(query, {}) if prefix in KNOWN]
+    return "".join(f"PREFIX {prefix}: <{KNOWN[prefix]}> " for prefix in missing) + query
+
+
+def explain(query: str, message: str, *, kind: str = "query", preamble: str = "") -> str:
+    """Return a sentence with the line, column and nearest name of a syntax error in ``query``.
+
+    ``message`` is the engine's, which is kept if it has no position and nothing else is found.
+    ``preamble`` is what the engine read before ``query``; ``kind`` is ``query`` or ``update``.
+    """
+    match = _AT.search(message)
+    end = len(query)
+    if match is not None:
+        read = (preamble + query).split("\n")
+        start = sum(len(line) + 1 for line in read[: int(match[1]) - 1])
+        end = min(max(start + int(match[2]) - 1 - len(preamble), 0), end)
+    mistake = _first_mistake(query, end)
+    if mistake is not None:
+        position, problem = mistake
+    elif match is None:
+        return message
+    else:
+        before = query[:end].rpartition("\n")[2][-_SHOWN:].lstrip()
+        position, problem = end, f"syntax error after '{before}'" if before else "syntax error"
+    line, column = query.count("\n", 0, position) + 1, position - query.rfind("\n", 0, position)
+    return f"the {kind} is not SPARQL: line {line}, column {column}: {problem}"
+
+
+def _first_mistake(query: str, end: int) -> tuple[int, str] | None:
+    """Return the position and a description of an undeclared prefix or unknown word."""
+    missing = lexer.undeclared(query, KNOWN)
+    for token in lexer.tokens(query):
+        if token.start > end:
+            break
+        prefix = token.text.partition(":")[0]
+        if token.kind is Kind.NAME and prefix in missing:
+            return token.start, f"prefix {prefix}: is not declared{_nearest(prefix, KNOWN)}"
+        if token.kind is Kind.WORD and token.text.lower() not in WORDS:
+            near = _nearest(token.text.upper(), map(str.upper, WORDS))
+            return token.start, f"'{token.text[:_SHOWN]}' is no word of SPARQL{near}"
+    return None
+
+
+def _nearest(name: str, among: Iterable[str]) -> str:
+    phrase = closest(name, among, most=1)
+    return "" if phrase is None else f": {phrase}"

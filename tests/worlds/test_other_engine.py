@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other engines agree about a thousand generated queries and updates, and about generated shapes.
+
+A difference is a habit of an engine. It is either mended in :mod:`kgbench.execution`, as
+``BNODE(text)`` and long strings in triple terms are, or named in :data:`NAMED`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from kgbench.execution.engines import engine
+from kgbench.policies.blank_nodes import compare_changes
+from kgbench.policies.compare import Reference, compare
+from kgbench.policies.policy import policy
+from kgbench.worlds import constructs, generator, questions, shape_cases, updates
+from kgbench.worlds.generator import World
+from kgbench.worlds.writing import PREFIXES
+
+WORLD = World("31", 120)
+LARGE = World("31", 400)  # small worlds have too few texts of the higher levels
+LEVELS = (1, 2, 3, 4, 5)
+NUMBER = 67  # of each kind and level, together a thousand
+NAMED = {
+    "rdflib binds the aggregate of a subselect from outside, and so does not compute it": (
+        re.compile(r"\?(\w+) \.\n  \{ SELECT \(M(?:AX|IN)\(\?\w+\) AS \?\1\)")
+    ),
+}
+"""The habits in which the engines differ, and the texts that they concern."""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", ["questions", "constructs", "updates"])
+def test_engines_agree_about_generated_texts(kind, level):
+    """Oxigraph and rdflib find the same rows and write the same triples."""
+    world = WORLD if level < 4 else LARGE
+    sheet = {"questions": questions, "constructs": constructs, "updates": updates}[kind].sheet(
+        world, level
+    )
+    graph, (ours, other) = generator.text(world), (engine("oxigraph"), engine("rdflib"))
+    different = []
+    for number in range(NUMBER):
+        query = sheet.question(number).query
+        if kind == "questions":
+            expected, found = (one.results(query, graph, PREFIXES) for one in (ours, other))
+            scores = compare(policy("rows"), Reference(expected), found).scores
+        else:
+            expected, found = (one.changes(query, graph, PREFIXES) for one in (ours, other))
+            scores = compare_changes(expected, found).scores
+        if expected.error or scores["exact"] < 1:
+            different.append(query)
+
+    named = [habit.search for habit in NAMED.values()]
+    assert [query for query in different if not any(search(query) for search in named)] == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_engines_agree_about_generated_shapes(level):
+    """The engine of kgbench and pySHACL report the same nodes and components."""
+    tried = 0
+    for draw in range(20):
+        rules = shape_cases.rule_set_of_draw(WORLD, level, draw)
+        if rules is None:
+            continue
+        for graph in shape_cases.trial_graphs(WORLD, level, draw)[:10]:
+            own, by_pyshacl = (
+                Counter(finding.pair for finding in findings(graph.triples))
+                for findings in (rules.shapes.findings, rules.shapes.by_pyshacl)
+            )
+            assert set(own) == set(by_pyshacl), rules.text
+            tried += 1
+    assert tried >= 20

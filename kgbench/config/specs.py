@@ -121,6 +121,8 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         raise _without_scheme(written.model_id)
     sampling, options = _divided(written.connector, values)
     query = _written_query(sampling, options)
+    shown = {key: _public_names(v)[0] if isinstance(v, str) else v for key, v in options.items()}
+    shown_query = _written_query(sampling, shown)
     path: Path | None = None
     file: Mapping[str, Json] = {}
     model_id = written.model_id
@@ -130,8 +132,6 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         model_id = model_id if model_id in models.declared() else path.stem
         sampling = {"max_tokens": ANSWER_LIMIT, **sampling}
     known_as, segment = _public_names(model_id)
-    shown = {key: _public_names(v)[0] if isinstance(v, str) else v for key, v in options.items()}
-    shown_query = _written_query(sampling, shown)
     short = quote(known_as, safe="/:@+,.~-_") + shown_query
     local = written.connector in WITHOUT_PROVIDER
     address = "" if base_url is None else f"@{base_url}"

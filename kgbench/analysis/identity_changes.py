@@ -42,7 +42,7 @@ def identity_changes(store: Store, run: RunInfo) -> list[str]:
     """Return a line for each change of identity in ``run``, from what is recorded.
 
     These are models answered by another model than asked or by several, models called at another
-    address than before, and answers reused from another address.
+    address than before, in this run or in others, and answers reused from another address.
     """
     models = [
         _Model(str(iri), label or str(id_), str(id_))
@@ -52,6 +52,7 @@ def identity_changes(store: Store, run: RunInfo) -> list[str]:
     return [
         *_other_models(store, run, models),
         *_moved(store, run, configurations),
+        *_elsewhere(store, configurations),
         *_reused(store, run, models, configurations),
     ]
 
@@ -100,6 +101,21 @@ def _moved(store: Store, run: RunInfo, sessions: list[Configuration]) -> Iterato
             order = [address for address, _ in groupby(used)]
             if len(order) > 1:
                 yield f"{label} was called at several addresses: {', then '.join(order)}"
+
+
+def _elsewhere(store: Store, sessions: list[Configuration]) -> Iterator[str]:
+    """Yield a line for each model that other runs of the store have at other addresses."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for row in store.query(fill("model-addresses.rq", catalogue=store.iris.catalogue)):
+        known[row["model"].value].add(row["address"].value)
+    labels = {setup.iri: setup.label for session in sessions for setup in _setups(session)}
+    for model, label in labels.items():
+        here = _addresses_of(model, sessions)
+        if others := known[model] - here:
+            yield (
+                f"{label} is at {' and '.join(sorted(here))} in this run, but at "
+                f"{' and '.join(sorted(others))} in others of this store"
+            )
 
 
 def _was_called(store: Store, run: RunInfo, model: str, since: datetime, until: datetime) -> bool:

@@ -111,7 +111,8 @@ async def run_plan(
             if spending.reached is None
             else {}
         )
-        called = [setup for setup in plan.models if setup.label not in unreachable]
+        able = not stop.requested and spending.reached is None
+        called = [setup for setup in plan.models if able and setup.label not in unreachable]
         planned = planning.planned_dialogues
         repeated = (d for setup in called for d in planned(plan, exercises, setup))
         invalidate_outdated(store, settings, before, repeated)

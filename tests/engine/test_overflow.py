@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +13,7 @@ from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.run_results import run_results
 from kgbench.analysis.selection import select
 from kgbench.cli import app
+from kgbench.engine import StopSignal
 from kgbench.record import reading
 from kgbench.store import open_store
 from tests.support.runs import hold, planned
@@ -115,6 +117,24 @@ def test_a_server_that_cannot_be_called_invalidates_nothing(server):
         server._script = always(scripts.UNAUTHORISED)
         with pytest.raises(Exception, match="the first call failed"):
             hold(store, plan_of(server), retry_errors=True, preflight=lambda _: None)
+        assert not reading.invalid(store, info.graph)
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_session_that_asks_nothing_invalidates_nothing(server, stopped):
+    """A run that was stopped before, or has used up its limit, keeps the results."""
+    stop = StopSignal()
+    with open_store("memory:") as store:
+        plan = plan_of(server)
+        hold(store, plan)
+        (info,) = reading.runs(store)
+        if stopped:
+            stop.request()
+        limit = None if stopped else 1
+        server._script = always()
+        hold(store, replace(plan, iterations=4, max_tokens=None), retry_errors=False)
+        done = hold(store, replace(plan, max_tokens=limit), retry_errors=True, stop=stop, run=info)
+        assert done.complete == 0
         assert not reading.invalid(store, info.graph)
 
 

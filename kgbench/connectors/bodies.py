@@ -26,13 +26,6 @@ def turns(messages: Sequence[str], answerer: str = "assistant") -> list[tuple[st
     return [(roles[k % 2], rdf.storable(text).value) for k, text in enumerate(messages)]
 
 
-def no_answer(body: Json, problem: str) -> str:
-    """Return the message for a response without an answer, with its error message if it has one."""
-    error = mapping(body).get("error")
-    message = text_of(mapping(error).get("message")) or text_of(error)
-    return f"the response has {problem}" + (f": {message}" if message else "")
-
-
 def mapping(value: Json) -> Mapping[str, Any]:
     """Return ``value`` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}

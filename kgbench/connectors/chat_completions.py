@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kgbench.connectors.bodies import count, listed, mapping, no_answer, text_of, turns
+from kgbench.connectors import reply_signs
+from kgbench.connectors.bodies import count, listed, mapping, text_of, turns
+from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
-from kgbench.errors import ProviderError
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
@@ -19,12 +20,6 @@ from kgbench.tools.wording import with_calls
 RESERVED = ("messages", "model", "n", "stream", "stream_options", "tools", "functions")
 
 _HANDED_BACK = ("reasoning", "reasoning_content", "reasoning_details")
-_OUTCOMES = {
-    "length": Outcome.TRUNCATED,
-    "max_tokens": Outcome.TRUNCATED,
-    "content_filter": Outcome.REFUSED,
-    "refusal": Outcome.REFUSED,
-}
 
 
 def request(setup: ModelSetup, model_request: Request) -> dict[str, Json]:
@@ -82,22 +77,26 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     """
     choices = mapping(body).get("choices")
     if not isinstance(choices, list) or not choices:
-        raise ProviderError(no_answer(body, "no choices"))
+        raise NoAnswer("no choices", body)
     choice = mapping(choices[0])
+    if choice.get("error"):
+        raise NoAnswer("an error in its choice", choice["error"])
     message = mapping(choice.get("message"))
     if not message:
-        raise ProviderError(no_answer(body, "a choice without a message"))
+        raise NoAnswer("a choice without a message", body)
     reason = text_of(choice.get("finish_reason"))
     content, refusal = _content(message.get("content")), text_of(message.get("refusal"))
+    text = with_calls(content or refusal or "", _calls(message))
+    outcome = reply_signs.outcome(reason, content=bool(text))
     return Reply(
-        text=with_calls(content or refusal or "", _calls(message)),
+        text=text,
         usage=_usage(mapping(mapping(body).get("usage"))),
         model=text_of(mapping(body).get("model")),
         finish_reason=reason,
         request_id=request_id or text_of(mapping(body).get("id")),
         reasoning=_reasoning(message),
         fingerprint=text_of(mapping(body).get("system_fingerprint")),
-        outcome=Outcome.REFUSED if refusal else _OUTCOMES.get(reason or ""),
+        outcome=Outcome.REFUSED if refusal else outcome,
         state=_state(message),
     )
 

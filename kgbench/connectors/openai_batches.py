@@ -11,11 +11,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kgbench import rdf
-from kgbench.connectors import calls, responses
+from kgbench.connectors import calls, error_bodies, responses
 from kgbench.connectors.batches import BatchRequest, BatchStatus, Result
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.openai import OpenAIConnector, refusal, reply_or_raise
+from kgbench.connectors.openai import OpenAIConnector
+from kgbench.connectors.reply_signs import Meaning
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout, RateLimited
 from kgbench.model import Json, ModelSetup, Reply
 
@@ -109,14 +110,10 @@ class OpenAIBatches(OpenAIConnector):
             content = self._client.files.with_streaming_response.content(
                 file, extra_headers=headers
             )
-            try:
-                async for line in calls.lines(openai, self._caller, content):
-                    name = text_of(mapping(line).get("custom_id"))
-                    if name is not None:
-                        yield Result(name, self._outcome(mapping(line)))
-            except openai.APIStatusError as error:
-                reply_or_raise(self._caller, error)
-                raise self._caller.error("the results were refused by a filter") from None
+            async for line in calls.lines(openai, self._caller, content):
+                name = text_of(mapping(line).get("custom_id"))
+                if name is not None:
+                    yield Result(name, self._outcome(mapping(line)))
 
     async def cancel(self, batch: str) -> None:
         """Cancel the batch; requests that are done are still charged."""
@@ -137,29 +134,22 @@ class OpenAIBatches(OpenAIConnector):
 
     def _outcome(self, line: Any) -> Reply | ProviderError:
         """Parse a line of a result file."""
+        response = mapping(line.get("response"))
+        status = count(response.get("status_code"))
+        request_id = text_of(response.get("request_id"))
+        body = response.get("body")
         try:
-            response = mapping(line.get("response"))
-            status = count(response.get("status_code"))
-            request_id = text_of(response.get("request_id"))
-            body = response.get("body")
             if status == _OK:
-                reply: Reply = self._protocol.reply(body, request_id)
-                return self._caller.clean(reply)
+                return self._caller.reply(body, self._protocol.reply, request_id)
             if status is not None:
-                error = mapping(mapping(body).get("error"))
-                return refusal(self._caller, status, error, request_id=request_id)
-            return self._not_executed(mapping(line.get("error")))
+                said = error_bodies.of_body(body)
+                message = f"HTTP {status}: {said.message or 'no message'}"
+                return self._caller.refusal(said, message, status=status, request_id=request_id)
+            said = error_bodies.of_body(line.get("error"))
+            message = ": ".join([*said.codes[:1], said.message or "no result"])
+            return self._caller.refusal(said, message)
         except ProviderError as error:
-            spec = self._caller.spec
-            return error if spec in str(error) else self._caller.error(str(error))
-
-    def _not_executed(self, error: Any) -> ProviderError:
-        """Return the error of a request that the provider did not execute."""
-        code = text_of(error.get("code")) or "no result"
-        message = self._caller.describe(f"{code}: {text_of(error.get('message')) or 'no message'}")
-        if "expired" in code:
-            return ProviderTimeout(message)
-        return ProviderRefused(message) if "cancel" in code else ProviderError(message)
+            return error
 
     def _missing(self, batch: str, state: str, errors: Sequence[Any]) -> ProviderError | None:
         summary = f"the batch {batch} is {state}"
@@ -173,7 +163,8 @@ class OpenAIBatches(OpenAIConnector):
             return None
         reasons = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
         message = self._caller.describe("; ".join([summary, *reasons]))
-        limited = any("limit" in (text_of(e.get("code")) or "") for e in errors)
+        sign = self._caller.sign(error_bodies.of_body(errors))
+        limited = sign is not None and sign.meaning is Meaning.RATE_LIMITED
         return RateLimited(message) if limited else ProviderRefused(message)
 
     def _id(self, body: Json) -> str:
@@ -196,9 +187,5 @@ class OpenAIBatches(OpenAIConnector):
         """Make one call and return the JSON body of its response."""
         import openai
 
-        try:
-            raw = await calls.send_request(openai, self._caller, send)
-        except openai.APIStatusError as error:
-            reply_or_raise(self._caller, error)
-            raise self._caller.error("the request was refused by a filter") from None
-        return self._caller.json(raw.http_response.text)
+        body, _ = await calls.fetch_body(openai, self._caller, send)
+        return body

@@ -78,7 +78,7 @@ class Service:
         variable = options["key_env"]
         needed = self.is_own(address.url) or bool(variable)
         key = keys.find_key(setup, *((variable,) if variable else self.keys), needed=needed)
-        caller = Caller(setup.spec, timeout, (key,) if key else (), address.url)
+        caller = Caller(setup.spec, timeout, (key,) if key else (), address.url, setup.model_id)
         return Server(address, key, caller)
 
 

@@ -150,8 +150,9 @@ class Caller:
 
     def sign(self, said: ErrorBody, status: int | None = None) -> Sign | None:
         """Return the declared sign of an error, looked for in the server's own words only."""
-        names = (self.model, self.model.rpartition("/")[2])
-        return reply_signs.sign_of(said, status, filter(None, names))
+        # All phrases have spaces, so that other names cannot be taken for one.
+        names = [self.model] if " " in self.model else []
+        return reply_signs.sign_of(said, status, names)
 
     def json(self, text: str | bytes) -> Json:
         """Parse ``text`` as JSON; raises :class:`~kgbench.errors.ProviderError` if it is not JSON.

@@ -11,7 +11,7 @@ not judged; so is an error none of whose signs it has.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
@@ -125,7 +125,7 @@ def is_block(reason: str) -> bool:
     return reason.casefold() in _by_word(Kind.BLOCK)
 
 
-def sign_of(said: ErrorBody, status: int | None, own_words: Iterable[str] = ()) -> Sign | None:
+def sign_of(said: ErrorBody, status: int | None, own_words: Sequence[str] = ()) -> Sign | None:
     """Return the sign that decides what an error means, or ``None`` for an undeclared error.
 
     ``status`` is that of the HTTP response. ``own_words`` are ours (the name of the model), which a
@@ -141,11 +141,12 @@ def sign_of(said: ErrorBody, status: int | None, own_words: Iterable[str] = ()) 
         for sign in _of_kind(Kind.PHRASE):
             if sign.is_said(message):
                 return sign
-    for code in said.codes:
-        if sign := _by_word(Kind.CLASS).get(code.casefold()):
-            return sign
     failed = status is not None and status >= 400  # noqa: PLR2004
-    return _by_word(Kind.STATUS).get(str(status if failed else said.status))
+    general = [_by_word(Kind.STATUS).get(str(status if failed else said.status))]
+    general += [_by_word(Kind.CLASS).get(code.casefold()) for code in said.codes]
+    known = [sign for sign in general if sign is not None]
+    # One that a retry may cure decides: a failed call costs less than a lost answer.
+    return next((s for s in known if s.meaning is not Meaning.REJECTED), next(iter(known), None))
 
 
 def _of_kind(kind: Kind) -> Sequence[Sign]:

@@ -23,6 +23,8 @@ from kgbench.errors import (
 )
 from kgbench.model import Outcome
 
+NAME = "my models/context-length-exceeded-7b, whose context length exceeds all"
+CALLER = Caller(f"openai:{NAME}", 1.0, model=NAME)
 # In the words of OpenAI, Anthropic, Google, llama.cpp, vLLM, LM Studio, OpenRouter and others.
 TOO_LONG = (
     "This model's maximum context length is 8192 tokens",
@@ -68,7 +70,7 @@ NEITHER = (
     (413, "Request too large on tokens per minute (TPM): reduce your message size", RateLimited),
     (429, "would exceed the rate limit of 40,000 input tokens per minute", RateLimited),
     (400, "max_tokens is too large: 40000. The maximum context length is 8", ProviderRefused),
-    (404, "The model `org/context-length-exceeded-7b` does not exist", ProviderRefused),
+    (404, f"The model `{NAME}` does not exist", ProviderRefused),
     (500, "out of memory: reduce max_model_len", ProviderError),
     (403, "Your account has been disabled: violation of our usage policy", ProviderRefused),
     (403, "Request blocked by security policy", ProviderRefused),
@@ -147,11 +149,6 @@ def test_any_retry_after_is_usable_or_unsaid(header: str) -> None:
     """Any header gives a number of seconds to wait, or None."""
     wait = failures.retry_after({"retry-after": header})
     assert wait is None or 0 <= wait < float("inf")
-
-
-CALLER = Caller(
-    "openai:org/context-length-exceeded-7b", 1.0, model="org/context-length-exceeded-7b"
-)
 
 
 def _error(status: int, body: Any = "", headers: dict[str, str] | None = None) -> ProviderError:

@@ -9,19 +9,18 @@ time, and the answer may be undecided until those have ended.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from kgbench import rdf
 from kgbench.connectors import calls, error_bodies, messages
 from kgbench.connectors.anthropic import AnthropicConnector
-from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided
+from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided, earliest
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Reply, Request
 
-_SKEW = timedelta(hours=1)  # allowance for clocks that differ
 _PAGE = 100
 
 
@@ -42,13 +41,17 @@ class AnthropicBatches(AnthropicConnector):
         self, token: str, requests: int, since: datetime, others: Collection[str]
     ) -> str | None:
         """Search the batches of that size and time, newest first."""
-        earliest, open_ = since - _SKEW, False
+        import anthropic
+
+        open_ = False
         after: dict[str, str] = {}
         while True:
-            page = mapping(await self._body(partial(self._list, after)))
+            send = partial(self._list, after)
+            body, headers = await calls.fetch_body(anthropic, self._caller, send)
+            page, oldest = mapping(body), earliest(since, headers)
             batches = listed(page.get("data"))
             for batch in batches:
-                if _created(batch) < earliest:
+                if _created(batch) < oldest:
                     batches = []
                     break
                 size = sum(count(n) or 0 for n in mapping(batch.get("request_counts")).values())

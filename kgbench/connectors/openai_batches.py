@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kgbench import rdf
 from kgbench.connectors import calls, error_bodies, responses
-from kgbench.connectors.batches import BatchRequest, BatchStatus, Result
+from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, earliest
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.openai import OpenAIConnector
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _WINDOW: Any = "24h"  # the only value that the API accepts
 _TOKEN = "kgbench"  # noqa: S105 - the name of our token in a batch's metadata
-_SKEW = timedelta(hours=1)  # allowance for clocks that differ
 _PAGE = 100
 _OK = 200
 
@@ -69,17 +68,20 @@ class OpenAIBatches(OpenAIConnector):
         others: Collection[str],  # noqa: ARG002 - same
     ) -> str | None:
         """Search the newest batches for our token in their metadata."""
-        earliest = (since - _SKEW).timestamp()
+        import openai
+
         after: dict[str, str] = {}
         while True:
-            page = mapping(await self._body(partial(self._list, after)))
+            send = partial(self._list, after)
+            body, headers = await calls.fetch_body(openai, self._caller, send)
+            page, oldest = mapping(body), earliest(since, headers).timestamp()
             batches = listed(page.get("data"))
             for batch in batches:
                 if mapping(batch.get("metadata")).get(_TOKEN) == token:
                     return self._id(batch)
             last = batches[-1] if batches else {}
             created = last.get("created_at")
-            old = not isinstance(created, int | float) or created < earliest
+            old = not isinstance(created, int | float) or created < oldest
             if old or page.get("has_more") is not True:
                 return None
             after = {"after": self._id(last)}
@@ -97,9 +99,12 @@ class OpenAIBatches(OpenAIConnector):
         state = text_of(body.get("status")) or "unknown"
         counts = mapping(body.get("request_counts"))
         finished = (count(counts.get("completed")) or 0) + (count(counts.get("failed")) or 0)
-        files = (text_of(body.get("output_file_id")), text_of(body.get("error_file_id")))
+        named = (text_of(body.get("output_file_id")), text_of(body.get("error_file_id")))
+        files = tuple(file for file in named if file)
         missing = self._missing(batch, state, listed(mapping(body.get("errors")).get("data")))
-        return BatchStatus(state, finished, missing, tuple(file for file in files if file))
+        if missing is not None and not files and (finished or state == "completed"):
+            return BatchStatus(state, finished, is_late=True)
+        return BatchStatus(state, finished, missing, files)
 
     async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:  # noqa: ARG002
         """Download the files of results and errors, as far as they exist."""

@@ -102,10 +102,13 @@ class BatchClient:
             return None if batch_id is None else replace(batch, id=batch_id)
 
     async def ended(self, batch: Batch) -> BatchStatus:
-        """Poll ``batch`` until it has ended, and return its final status."""
+        """Poll ``batch`` until it has ended and names its results, and return its final status.
+
+        If it does not name them within about an hour, the batch is left to the next session.
+        """
         assert batch.id is not None
         batch_id = batch.id
-        polls, before = 0, ""
+        polls, late, before = 0, 0, ""
         while True:
             status = await self._retry(lambda: self._provider.status(batch_id))
             state = f"{status.state} {status.finished}"
@@ -116,6 +119,12 @@ class BatchClient:
                 )
             if status.missing is not None:
                 return status
+            late += status.is_late
+            if late >= _FAILURES:
+                raise BatchesRefused(
+                    f"the batch {batch_id} is {status.state}, but does not name its results: "
+                    f"repeat the command later to collect them"
+                )
             polls += 1
             await self._back_off(polls, None)
 

@@ -48,6 +48,17 @@ def count(value: Json) -> int | None:
     return value if 0 <= value <= _MOST_COUNTED else None
 
 
+def written(output: int | None, read: int | None, total_: int | None) -> int | None:
+    """Return the output tokens of a call: at least its total minus the ``read`` tokens, if known.
+
+    Some providers (xAI) do not count reasoning among the output, though it is charged, and others
+    do; only the total tells which. Without any count of the output, it is what the total leaves.
+    """
+    if read is None or total_ is None or total_ <= read:
+        return output
+    return max(output or 0, total_ - read)
+
+
 def total(*counts: int | None) -> int | None:
     """Return the sum of the known ``counts``, or ``None`` if the first is unknown."""
     return None if counts[0] is None else sum(value or 0 for value in counts)

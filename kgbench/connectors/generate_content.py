@@ -6,7 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kgbench.connectors import reply_signs
-from kgbench.connectors.bodies import UNSAID, count, listed, mapping, text_of, turns
+from kgbench.connectors.bodies import (
+    UNSAID,
+    count,
+    listed,
+    mapping,
+    text_of,
+    total,
+    turns,
+    written,
+)
 from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, parsed, state_of
 from kgbench.errors import ProviderError
@@ -124,9 +133,11 @@ def _texts(content: Mapping[str, Json], *, thought: bool) -> Iterator[str]:
 def _usage(usage: Mapping[str, Json]) -> Usage:
     thoughts = count(usage.get("thoughtsTokenCount"))
     answered = count(usage.get("candidatesTokenCount"))
+    read, used = count(usage.get("promptTokenCount")), count(usage.get("toolUsePromptTokenCount"))
+    output = thoughts if answered is None else answered + (thoughts or 0)
     return Usage(
-        input=count(usage.get("promptTokenCount")),
-        output=thoughts if answered is None else answered + (thoughts or 0),
+        input=read,
+        output=written(output, total(read, used), count(usage.get("totalTokenCount"))),
         cached=count(usage.get("cachedContentTokenCount")),
         reasoning=thoughts,
     )

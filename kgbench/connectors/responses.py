@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgbench.connectors import reply_signs
-from kgbench.connectors.bodies import count, listed, mapping, text_of, turns
+from kgbench.connectors.bodies import count, listed, mapping, text_of, turns, written
 from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
@@ -145,9 +145,11 @@ def _texts(items: Sequence[Mapping[str, Any]], kind: str, where: str, key: str) 
 
 
 def _usage(usage: Mapping[str, Json]) -> Usage:
+    read = count(usage.get("input_tokens"))
+    total = count(usage.get("total_tokens"))
     return Usage(
-        input=count(usage.get("input_tokens")),
-        output=count(usage.get("output_tokens")),
+        input=read,
+        output=written(count(usage.get("output_tokens")), read, total),
         cached=count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
         reasoning=count(mapping(usage.get("output_tokens_details")).get("reasoning_tokens")),
     )

@@ -26,17 +26,19 @@ from kgbench.model import Json
 _SHOWN: Final = 300  # characters of a body without a message
 _DEPTH: Final = 8  # of objects within each other
 _ITEMS: Final = 3  # of a list of errors
-# Keys of messages, of objects and texts that hold further errors, and of codes.
+_READ: Final = 2_000  # characters of a message
+_PAGE_READ: Final = 1 << 16  # characters of a page
+# Keys of messages, of objects and texts that hold further errors, and of codes, in lower case.
 _MESSAGES: Final = (
-    *("message", "msg", "error_message", "error_msg", "errorMessage", "status_msg"),
+    *("message", "msg", "error_message", "error_msg", "errormessage", "status_msg"),
     *("error_description", "title", "description", "faultstring"),
 )
 _WITHIN: Final = (
     *("error", "errors", "detail", "details", "base_resp", "metadata", "raw", "reasons"),
-    *("innererror", "inner_error", "cause", "fault", "err"),
+    *("innererror", "inner_error", "cause", "fault", "err", "message"),
 )
 _CODES: Final = (
-    *("code", "type", "status", "status_code", "error_code", "errorCode", "error_type"),
+    *("code", "type", "status", "status_code", "error_code", "errorcode", "error_type"),
     *("__type", "errcode", "reason"),
 )
 _PAGE: Final = re.compile(r"\s*(?:<!doctype\s+html|<html|<head|<body|<title)\b", re.IGNORECASE)
@@ -45,6 +47,8 @@ _TITLE: Final = re.compile(
 )
 _TAG: Final = re.compile(r"<[^<>]*>")
 _COMMENTS: Final = re.compile(r"\A(?:[ \t]*:[^\n]*\n|\s+)+")
+# Names of exceptions, which gateways such as LiteLLM put into their messages.
+_EXCEPTION: Final = re.compile(r"\b[A-Z]\w{2,60}(?:Error|Exception)\b")
 _ONE_WORD: Final = re.compile(r"[\w.:-]{1,100}")
 _STATUSES: Final = range(100, 600)
 
@@ -97,11 +101,12 @@ def of_body(body: Json) -> ErrorBody:
     codes: list[str] = []
     statuses: list[int] = []
     messages = list(dict.fromkeys(_messages(body, codes, statuses, _DEPTH)))
-    message = ": ".join(messages)
+    message = ": ".join(messages)[:_READ]
     is_excerpt = not message
     if is_excerpt and body not in (None, {}, []):
         message = _beginning(body)
     codes += [part for part in messages if _ONE_WORD.fullmatch(part)]
+    codes += _EXCEPTION.findall("" if is_excerpt else message)
     status = statuses[0] if statuses else None
     return ErrorBody(message, tuple(codes), status, is_excerpt, _retry_delay(body))
 
@@ -110,21 +115,23 @@ def check(body: Json) -> None:
     """Raise :class:`NoAnswer` if a body of status 200 says that the call failed.
 
     It may have a part of an answer beside the error. MiniMax reports errors in ``base_resp``, with
-    a status code other than 0.
+    a status code other than 0, Cloudflare with ``success: false``.
     """
     fields = mapping(body)
-    failed = mapping(fields.get("base_resp")).get("status_code")
-    if fields.get("error") or failed not in (None, 0, "0"):
+    failed = mapping(fields.get("base_resp")).get("status_code") not in (None, 0, "0")
+    if fields.get("error") or failed or fields.get("success") is False:
         raise NoAnswer("an error", body)
 
 
 def _of_text(text: str) -> ErrorBody:
     if _PAGE.match(text) is not None:
+        text = text[:_PAGE_READ]
         found = _TITLE.search(text)
         words = _TAG.sub(" ", text if found is None else found[2])
         return ErrorBody(" ".join(html.unescape(words).split())[:_SHOWN], is_excerpt=True)
-    message = " ".join(text.split())[:_SHOWN]
-    return ErrorBody(message, (message,) if _ONE_WORD.fullmatch(message) else ())
+    message = " ".join(text[:_PAGE_READ].split())[:_SHOWN]
+    codes = (message,) if _ONE_WORD.fullmatch(message) else tuple(_EXCEPTION.findall(message))
+    return ErrorBody(message, codes)
 
 
 def _messages(value: Json, codes: list[str], statuses: list[int], depth: int) -> Iterator[str]:
@@ -135,6 +142,7 @@ def _messages(value: Json, codes: list[str], statuses: list[int], depth: int) ->
         for item in value[:_ITEMS]:
             yield from _messages(item, codes, statuses, depth)
     elif isinstance(value, dict) and depth:
+        value = {str(key).lower(): item for key, item in value.items()}
         _collect(value, codes, statuses)
         own = next((text for key in _MESSAGES if (text := text_of(value.get(key)))), None)
         if own and own.strip():
@@ -142,7 +150,8 @@ def _messages(value: Json, codes: list[str], statuses: list[int], depth: int) ->
             texts = _of_nested_text(own, codes, statuses, depth)
             yield from (f"{'.'.join(of_field)}: {text}" if of_field else text for text in texts)
         for key in _WITHIN:
-            yield from _messages(value.get(key), codes, statuses, depth - 1)
+            if value.get(key) is not own:
+                yield from _messages(value.get(key), codes, statuses, depth - 1)
 
 
 def _path(value: Mapping[str, Any]) -> list[Json]:

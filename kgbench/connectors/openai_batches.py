@@ -98,11 +98,13 @@ class OpenAIBatches(OpenAIConnector):
         )
         state = text_of(body.get("status")) or "unknown"
         counts = mapping(body.get("request_counts"))
-        finished = (count(counts.get("completed")) or 0) + (count(counts.get("failed")) or 0)
-        named = (text_of(body.get("output_file_id")), text_of(body.get("error_file_id")))
-        files = tuple(file for file in named if file)
+        answered = count(counts.get("completed")) or 0
+        finished = answered + (count(counts.get("failed")) or 0)
+        output, errors = (text_of(body.get(f"{kind}_file_id")) for kind in ("output", "error"))
+        files = tuple(file for file in (output, errors) if file)
         missing = self._missing(batch, state, listed(mapping(body.get("errors")).get("data")))
-        if missing is not None and not files and (finished or state == "completed"):
+        expected = answered or (not files and (finished or state == "completed"))
+        if missing is not None and not output and expected:
             return BatchStatus(state, finished, is_late=True)
         return BatchStatus(state, finished, missing, files)
 

@@ -87,6 +87,12 @@ BROKEN = {
     "an undeclared ending": answered("http://exa", "gone_fishing"),
     "an ending without content": answered("", "tool_calls"),
     "an error of status 200": {"error": {"message": "it hung up", "code": 503}},
+    "an error beside an answer": {**answered(), "error": {"message": "it hung up"}},
+    "an error of MiniMax": {
+        "choices": None,
+        "base_resp": {"status_code": 1000, "status_msg": "no"},
+    },
+    "an error of Cloudflare": {"success": False, "errors": [{"message": "it hung up"}]},
 }
 
 

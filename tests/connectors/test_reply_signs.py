@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from kgbench import resources
 from kgbench.connectors import (
     chat_completions,
+    find,
     generate_content,
     messages,
     reply_signs,
@@ -28,9 +30,12 @@ from kgbench.errors import (
     ProviderTimeout,
     RateLimited,
 )
-from kgbench.model import Outcome, Reply
+from kgbench.model import ModelSetup, Outcome, Reply
 from kgbench.rdf.declared import quads
 from kgbench.validation import with_pyshacl
+from tests.connectors import PATIENCE, asked, setup_for
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.replies import Prepared
 
 CALLER = Caller("openai:m", 1.0)
 ANSWERS = {Meaning.SCORED: None, Meaning.TRUNCATED: Outcome.TRUNCATED}
@@ -181,3 +186,52 @@ def test_what_nobody_declared_is_a_failure_that_is_named() -> None:
         with pytest.raises(ProviderError, match="odd words") as raised:
             ask()
         assert type(raised.value) is ProviderError
+
+
+CONNECTORS = {
+    "chat": ("openai", {"api": "chat"}, "/v1", _chat),
+    "responses": ("openai", {"api": "responses"}, "/v1", _incomplete),
+    "vllm": ("vllm", {}, "/v1", _chat),
+    "anthropic": ("anthropic", {}, "/v1", _message),
+    "google": ("google", {}, "/v1beta", _content),
+    "google_legacy": ("google_legacy", {}, "/v1beta", _content),
+}
+SDKS = {
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "google_legacy": "google.generativeai",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "version", "body"), CONNECTORS.values(), ids=CONNECTORS
+)
+def test_each_connector_reads_the_table(
+    name: str, options: dict[str, str], version: str, body: Body, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every declared ending, and an undeclared one, through the SDK of each connector."""
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(variable, "a-key-of-nobody-0123")
+    words = [(row.values[0].meaning, row.values[1]) for row in _rows(Kind.ENDING)]
+    words.append((Meaning.PROVIDER_ERROR, "gone_fishing"))
+    prepared = Prepared(*(body(word, "text") for _, word in words), prefix=version)
+
+    async def ask(setup: ModelSetup) -> list[Outcome | str | None]:
+        found: list[Outcome | str | None] = []
+        async with find(name).open(setup, PATIENCE) as connector:
+            for _ in words:
+                try:
+                    found.append((await connector.ask(asked())).outcome)
+                except ProviderError as error:
+                    found.append(type(error).__name__)
+        return found
+
+    pytest.importorskip(SDKS.get(name, "openai"), reason=f"the SDK of {name} is not installed")
+    with LoopbackServer(prepared) as server:
+        found = asyncio.run(ask(setup_for(name, "m", server.root, options=options)))
+    expected = {
+        **ANSWERS,
+        Meaning.REFUSED: Outcome.REFUSED,
+        Meaning.PROVIDER_ERROR: "ProviderError",
+    }
+    assert found == [expected[meaning] for meaning, _ in words]

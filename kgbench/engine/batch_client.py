@@ -24,6 +24,7 @@ FIRST_WAIT = 2.0  # seconds between two polls of a batch
 LONGEST_WAIT = 60.0
 _GROWTH = 1.5
 _ATTEMPTS = 8  # to submit a batch
+_SHORT = 3  # further downloads of results that lack some
 _FAILURES = 60  # of polls in a row, which take about an hour
 
 _T = TypeVar("_T")
@@ -129,10 +130,14 @@ class BatchClient:
             await self._back_off(polls, None)
 
     async def results(self, batch: Batch, status: BatchStatus) -> AsyncIterator[Result]:
-        """Yield every result of the batch once, although fetching may restart after failures."""
+        """Yield every result of the batch once, although fetching may restart after failures.
+
+        If results are missing that the provider counts as finished, they are fetched again a few
+        times, because another request for them would be charged.
+        """
         assert batch.id is not None
         seen: set[str] = set()
-        failures = 0
+        failures = short = 0
         while True:
             try:
                 async for result in self._provider.results(batch.id, status):
@@ -147,7 +152,11 @@ class BatchClient:
                 failures += 1
                 await self._wait_after_failure(failures, error)
             else:
-                return
+                short += 1
+                if len(seen) >= status.finished or short > _SHORT:
+                    return
+                self._journal.note("batch-short", batch=batch.id, results=len(seen))
+                await self._back_off(short, None)
 
     async def pause(self, seconds: float) -> None:
         """Wait for ``seconds``, or until the run is given up."""

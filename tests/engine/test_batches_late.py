@@ -38,6 +38,21 @@ class _LateFiles(OpenAIBatchSpeech):
         return {**shown, "output_file_id": None, "error_file_id": None}
 
 
+class _ShortFile(OpenAIBatchSpeech):
+    """Leaves the last result out of the first downloads."""
+
+    def __init__(self, *, short: int, **details):
+        super().__init__(**details)
+        self.short = short
+
+    def _download(self, number):
+        whole = super()._download(number)
+        self.short -= 1
+        if self.short < 0:
+            return whole
+        return Response(200, b"".join(whole.body.splitlines(keepends=True)[:-1]))
+
+
 class _Behind:
     """Has a clock that is behind ours, and loses the response to the first creation."""
 
@@ -68,12 +83,33 @@ def behind(request, monkeypatch):
     yield from started(request.param, monkeypatch)
 
 
+def _starting(speech, monkeypatch):
+    """Yield a function that starts a server of OpenAI's batches."""
+    spec = batch_runs.SPEECHES["openai"][1]
+    monkeypatch.setitem(batch_runs.SPEECHES, "openai", (speech, spec))
+    yield from started("openai", monkeypatch)
+
+
 @pytest.fixture
 def late(monkeypatch):
     """Yield a function that starts a server whose files come late."""
-    spec = batch_runs.SPEECHES["openai"][1]
-    monkeypatch.setitem(batch_runs.SPEECHES, "openai", (_LateFiles, spec))
-    yield from started("openai", monkeypatch)
+    yield from _starting(_LateFiles, monkeypatch)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Yield a function that starts a server whose first downloads lack a result."""
+    yield from _starting(_ShortFile, monkeypatch)
+
+
+@pytest.mark.parametrize(("downloads", "batches_"), [(2, 1), (99, 3)])
+def test_results_that_the_provider_counts_are_fetched_again(short, downloads, batches_):
+    """A counted result that is missing in a file is submitted again only if it stays missing."""
+    made = short(short=downloads)
+    with open_store("memory:") as store:
+        hold(store, made.plan(3), patience_scale=0.0)
+
+    assert made.created() == batches_
 
 
 def test_a_completed_batch_without_files_is_polled_on(late):

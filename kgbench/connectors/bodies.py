@@ -41,6 +41,13 @@ def text_of(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def reason_of(value: Json) -> str | None:
+    """Return the reason of an ending in words, also if it is no text; ``None`` if there is none."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
+
+
 def count(value: Json) -> int | None:
     """Return ``value`` if it is an integer that can be a number of tokens, else ``None``."""
     if not isinstance(value, int) or isinstance(value, bool):

@@ -96,8 +96,19 @@ class Caller:
         return self.error(f"the connection failed ({type(cause).__name__}): {cause}")
 
     def read(self, text: str, reader: Reader, request_id: str | None) -> Reply:
-        """Parse the body of a successful response with ``reader``; see :meth:`reply`."""
-        return self.reply(self.json(text), reader, request_id)
+        """Parse the body of a successful response with ``reader``; see :meth:`reply`.
+
+        A text that is declared to be an error is one; anything else that is not JSON is unread.
+        """
+        try:
+            body = self.json(text)
+        except ProviderError:
+            said = error_bodies.read(text)
+            if text.lstrip().startswith(("{", "[")) or self.sign(said) is None:
+                raise
+            message = f"the response is not JSON: {said.message}"
+            return self.refusal(said, message, request_id=request_id)
+        return self.reply(body, reader, request_id)
 
     def reply(self, body: Json, reader: Reader, request_id: str | None) -> Reply:
         """Return the reply in a parsed body, also if that is a refusal in the form of an error.
@@ -167,7 +178,8 @@ class Caller:
             text = error_bodies.without_comments(text)
             return self._echoes.hide_in(json.loads(text, strict=False))
         except (ValueError, RecursionError):
-            error = self.error(f"the response is not JSON: {text[:80]!r}")
+            shown = error_bodies.read(text).message if isinstance(text, str) else text
+            error = self.error(f"the response is not JSON: {shown[:80]!r}")
             error.unread = True
             raise error from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kgbench.connectors import reply_signs
-from kgbench.connectors.bodies import count, listed, mapping, text_of, turns, written
+from kgbench.connectors.bodies import count, listed, mapping, reason_of, text_of, turns, written
 from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
@@ -97,7 +97,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     message = mapping(choice.get("message"))
     if not message:
         raise NoAnswer("a choice without a message", body)
-    reason = text_of(choice.get("finish_reason"))
+    reason = reason_of(choice.get("finish_reason"))
     content, refusal = _content(message.get("content")), _refusal(message)
     text = with_calls(content or refusal or "", _calls(message))
     outcome = reply_signs.outcome(reason, content=bool(text))

@@ -11,6 +11,7 @@ from kgbench.connectors.bodies import (
     count,
     listed,
     mapping,
+    reason_of,
     text_of,
     total,
     turns,
@@ -84,7 +85,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     if not candidates and not reply_signs.is_block(blocked or ""):
         raise ProviderError(f"the prompt was blocked for '{blocked}', which is not declared")
     candidate = candidates[0] if candidates else {}
-    reason = text_of(candidate.get("finishReason")) or blocked
+    reason = reason_of(candidate.get("finishReason")) or blocked
     content = mapping(candidate.get("content"))
     if reason is None and not content:
         raise NoAnswer("a candidate without content", body)

@@ -6,7 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kgbench.connectors import reply_signs
-from kgbench.connectors.bodies import UNSAID, count, listed, mapping, text_of, total, turns
+from kgbench.connectors.bodies import (
+    UNSAID,
+    count,
+    listed,
+    mapping,
+    reason_of,
+    text_of,
+    total,
+    turns,
+)
 from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import (
     CallResult,
@@ -81,7 +90,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     Raises :class:`~kgbench.errors.ProviderError` if it has no answer.
     """
     response = mapping(body)
-    reason = text_of(response.get("stop_reason"))
+    reason = reason_of(response.get("stop_reason"))
     if not isinstance(response.get("content"), list):
         raise NoAnswer("no content", body)
     blocks = listed(response["content"])

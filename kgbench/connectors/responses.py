@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgbench.connectors import reply_signs
-from kgbench.connectors.bodies import count, listed, mapping, text_of, turns, written
+from kgbench.connectors.bodies import count, listed, mapping, reason_of, text_of, turns, written
 from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
@@ -87,8 +87,8 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     """
     response = mapping(body)
     output = response.get("output")
-    status = text_of(response.get("status"))
-    cut = text_of(mapping(response.get("incomplete_details")).get("reason"))
+    status = reason_of(response.get("status"))
+    cut = reason_of(mapping(response.get("incomplete_details")).get("reason"))
     if response.get("error"):
         raise NoAnswer(f"the status {status}", body)
     if not isinstance(output, list) or (not output and cut is None):

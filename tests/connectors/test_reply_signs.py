@@ -59,8 +59,8 @@ def _response(reason: str | None, text: str) -> Any:
 
 
 def _incomplete(reason: str | None, text: str) -> Any:
-    details = {"reason": reason} if reason else None
-    status = "incomplete" if reason else None
+    details = {"reason": reason} if reason is not None else None
+    status = None if reason is None else "incomplete"
     return {**_response(status, text), "incomplete_details": details}
 
 
@@ -132,10 +132,11 @@ def test_each_declared_ending_means_the_same_everywhere(
 
 @BY_PROTOCOL
 def test_an_undeclared_ending_is_never_judged(module: ModuleType, body: Body) -> None:
-    """A reason that nobody declared is a failure of the provider that is named."""
-    with pytest.raises(ProviderError, match="'gone_fishing', which is not declared") as raised:
-        CALLER.reply(body("gone_fishing", "text"), module.reply, None)
-    assert type(raised.value) is ProviderError
+    """A reason that nobody declared, a text or not, is a failure of the provider that is named."""
+    for reason, name in (("gone_fishing", "gone_fishing"), (7, "7"), ({}, "a dict")):
+        with pytest.raises(ProviderError, match=f"'{name}', which is not declared") as raised:
+            CALLER.reply(body(reason, "text"), module.reply, None)  # type: ignore[arg-type]
+        assert type(raised.value) is ProviderError
 
 
 @BY_PROTOCOL

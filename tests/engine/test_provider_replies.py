@@ -108,6 +108,7 @@ def test_what_is_no_answer_is_asked_again_and_never_judged(body):
 
 TOO_LONG = {
     "of status 200": {"error": {"message": "maximum context length is 4096", "code": 400}},
+    "of status 200 in plain text": Response(200, b"maximum context length is 4096 tokens"),
     "as a string": failed(400, {"error": "context length of only 4096 tokens, not enough"}),
     "of llama.cpp": failed(400, {"error": {"message": "no", "type": "exceed_context_size_error"}}),
 }

@@ -181,6 +181,11 @@ class Usage:
     cached: int | None = None
     reasoning: int | None = None
 
+    @property
+    def counted(self) -> bool:
+        """Whether the tokens that are charged are known, read and written."""
+        return self.input is not None and self.output is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from docs.reference_pages.declared import cell
+from kgbench.connectors import reply_signs
 from kgbench.connectors.declared import Declaration, declarations
 from kgbench.connectors.options import COMMON, Option
 
@@ -39,7 +40,7 @@ def part() -> str:
     lines = list(_servers(known))
     for name in ORDER:
         lines += _options(name, known[name])
-    lines += ["### All connectors", "", *_table(COMMON), ""]
+    lines += ["### All connectors", "", *_table(COMMON), "", *_replies(), ""]
     return "\n".join(lines)
 
 
@@ -82,6 +83,20 @@ def _table(options: Mapping[str, Option]) -> Iterator[str]:
     for name, option in options.items():
         default = "" if option.default in (None, "") else f"`{option.default}`"
         yield f"| `{name}` | {_values(option)} | {default} | {cell(option.meaning)} |"
+
+
+def _replies() -> Iterator[str]:
+    """Yield the table of replies, whose words are the same for all connectors."""
+    yield from ("### Replies", "", "| sign | words | meaning | source | declared |")
+    yield "|---|---|---|---|---|"
+    kinds = list(reply_signs.Kind)
+    for sign in sorted(reply_signs.signs(), key=lambda row: kinds.index(row.kind)):
+        words = ", ".join(f"`{cell(word)}`" for word in sign.words)
+        advice = f": {cell(sign.advice)}" if sign.advice else ""
+        sources = ", ".join(
+            f"<{source}>" if source.startswith("http") else source for source in sign.sources
+        )
+        yield f"| {sign.kind} | {words} | {sign.meaning}{advice} | {sources} | {sign.date} |"
 
 
 def _values(option: Option) -> str:

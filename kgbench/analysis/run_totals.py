@@ -65,7 +65,8 @@ def totals(store: Store, run: RunInfo) -> dict[str, Any]:
     """Return tokens, cost and working time of a run, in total and by model, as a JSON object.
 
     ``cost_usd`` is the total over the models of known cost; the models in ``unpriced`` have no
-    known price or reported no tokens, so their cost is unknown.
+    known price or did not report all tokens, so their cost is unknown. ``answers_without_counts``
+    are answers of providers, whose tokens are missing in the totals.
     """
     from kgbench.record import accounts
 
@@ -88,11 +89,13 @@ def totals(store: Store, run: RunInfo) -> dict[str, Any]:
             else f"{of_model.price.date} {of_model.price.source}",
         }
     costs = [of_model["cost_usd"] for of_model in models.values()]
+    without = sum(m["answers_without_counts"] for m in models.values() if m["cost_usd"] is None)
     return {
         "answers": all_usage.answers,
         "failed_calls": all_usage.failures,
         "input_tokens": all_usage.input,
         "output_tokens": all_usage.output,
+        "answers_without_counts": without,
         "cost_usd": str(sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0))),
         "unpriced": [label for label, of_model in models.items() if of_model["cost_usd"] is None],
         "seconds": round(accounts.working_seconds(store, run.iri, run.graph), 3),

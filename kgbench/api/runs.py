@@ -113,7 +113,7 @@ def _results(store: Store, progress: Progress) -> Run:
         failures=dict(progress.failures),
         leaderboard=results.table,
         outcomes={model: dict(counts) for model, counts in results.outcomes.items()},
-        warnings=tuple(results.warnings()),
+        warnings=tuple(results.warnings),
         worst=tuple(results.worst),
         invalidated=progress.invalidated,
     )

@@ -69,7 +69,7 @@ def report(
             "without_row": without_row,
             "leaderboard": json.loads(render(results.table, "json")),
             "outcomes": results.outcomes,
-            "warnings": [*results.warnings()],
+            "warnings": results.warnings,
             "worst": [item.as_json() for item in results.worst],
         }
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
@@ -103,7 +103,7 @@ def _print_results(results: RunResults, location: str | None) -> None:
     if outcomes:
         counts = (f"{number:,} {name.replace('-', ' ')}" for name, number in outcomes.most_common())
         typer.echo(f"answers  {', '.join(counts)}")
-    for warning in results.warnings():
+    for warning in results.warnings:
         echo_visible(f"warning  {warning}")
     if results.worst:
         typer.echo("\nThe worst dialogues of this run:")

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from kgbench.connectors import calls, failures, messages
-from kgbench.connectors.bodies import mapping, text_of
+from kgbench.connectors import calls, messages
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import read, sampling
 from kgbench.connectors.servers import Server, Service
-from kgbench.errors import ModelSpecError, ProviderError
+from kgbench.errors import ModelSpecError
 from kgbench.model import Json, ModelSetup, Reply, Request
 
 if TYPE_CHECKING:
-    from anthropic import APIStatusError, AsyncAnthropic
+    from anthropic import AsyncAnthropic
 
     from kgbench.connectors.anthropic_batches import AnthropicBatches
 
@@ -93,16 +92,9 @@ class Anthropic(AnthropicConnector):
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
         import anthropic
 
-        try:
-            return await calls.call_sdk(
-                anthropic,
-                self._caller,
-                lambda: self._send(request),
-                messages.reply,
-                "request-id",
-            )
-        except anthropic.APIStatusError as error:
-            raise failure(self._caller, error) from None
+        return await calls.call_sdk(
+            anthropic, self._caller, lambda: self._send(request), messages.reply, "request-id"
+        )
 
     async def _send(self, request: Request) -> Any:
         """Send a request; all parameters go into the body, as the SDK has no arguments for some."""
@@ -116,16 +108,3 @@ class Anthropic(AnthropicConnector):
             extra_headers=headers,
             extra_body={**self._parameters, **messages.tools_of(request)},
         )
-
-
-def failure(caller: Caller, error: APIStatusError) -> ProviderError:
-    """Return the kgbench error for an error of the API."""
-    details = mapping(mapping(error.body).get("error"))
-    reason = text_of(details.get("message")) or failures.bare(error.status_code, error.message)
-    message = f"HTTP {error.status_code}: {reason}"
-    return failures.of_status(
-        error.status_code,
-        caller.describe(message),
-        code=text_of(details.get("type")),
-        wait=failures.retry_after(error.response.headers),
-    )

@@ -9,33 +9,19 @@ time, and the answer may be undecided until those have ended.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from kgbench import rdf
-from kgbench.connectors import calls, failures, messages
-from kgbench.connectors.anthropic import AnthropicConnector, failure
-from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided
+from kgbench.connectors import calls, error_bodies, messages
+from kgbench.connectors.anthropic import AnthropicConnector
+from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided, earliest
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Reply, Request
 
-_SKEW = timedelta(hours=1)  # allowance for clocks that differ
 _PAGE = 100
-# The HTTP status that each type of error has outside of batches.
-_STATUS = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
 
 
 class AnthropicBatches(AnthropicConnector):
@@ -55,13 +41,17 @@ class AnthropicBatches(AnthropicConnector):
         self, token: str, requests: int, since: datetime, others: Collection[str]
     ) -> str | None:
         """Search the batches of that size and time, newest first."""
-        earliest, open_ = since - _SKEW, False
+        import anthropic
+
+        open_ = False
         after: dict[str, str] = {}
         while True:
-            page = mapping(await self._body(partial(self._list, after)))
+            send = partial(self._list, after)
+            body, headers = await calls.fetch_body(anthropic, self._caller, send)
+            page, oldest = mapping(body), earliest(since, headers)
             batches = listed(page.get("data"))
             for batch in batches:
-                if _created(batch) < earliest:
+                if _created(batch) < oldest:
                     batches = []
                     break
                 size = sum(count(n) or 0 for n in mapping(batch.get("request_counts")).values())
@@ -113,19 +103,15 @@ class AnthropicBatches(AnthropicConnector):
 
     def _outcome(self, result: Mapping[str, Any]) -> Reply | ProviderError:
         kind = text_of(result.get("type")) or "nothing"
-        if kind == "succeeded":
-            try:
-                return self._caller.clean(messages.reply(result.get("message")))
-            except ProviderError as error:
-                return self._caller.error(str(error))
-        if kind == "errored":
-            details = mapping(result.get("error"))
-            details = mapping(details.get("error")) or details
-            code = text_of(details.get("type")) or "unknown error"
-            message = self._caller.describe(
-                f"{code}: {text_of(details.get('message')) or 'no message'}"
-            )
-            return failures.of_status(_STATUS.get(code, 500), message, code=code)
+        try:
+            if kind == "succeeded":
+                return self._caller.reply(result.get("message"), messages.reply, None)
+            if kind == "errored":
+                said = error_bodies.of_body(result.get("error"))
+                message = ": ".join([*said.codes[-1:], said.message or "no message"])
+                return self._caller.refusal(said, message)
+        except ProviderError as error:
+            return error
         message = self._caller.describe(f"the request was {kind}")
         if kind == "expired":
             return ProviderTimeout(message)
@@ -145,8 +131,6 @@ class AnthropicBatches(AnthropicConnector):
             stream = batches.results(batch, extra_headers=headers)
             async for line in calls.lines(anthropic, self._caller, stream):
                 yield line
-        except anthropic.APIStatusError as error:
-            raise failure(self._caller, error) from None
         except anthropic.AnthropicError as error:  # raised if the batch has no results_url
             raise self._caller.error(str(error)) from None
         except RecursionError:  # from the SDK, which parses the batch to find that address
@@ -172,11 +156,8 @@ class AnthropicBatches(AnthropicConnector):
         """Make one call and return the JSON body of its response."""
         import anthropic
 
-        try:
-            raw = await calls.send_request(anthropic, self._caller, send)
-        except anthropic.APIStatusError as error:
-            raise failure(self._caller, error) from None
-        return self._caller.json(raw.http_response.text)
+        body, _ = await calls.fetch_body(anthropic, self._caller, send)
+        return body
 
 
 def _created(batch: Mapping[str, Any]) -> datetime:

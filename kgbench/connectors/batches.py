@@ -8,13 +8,14 @@ finds it again. :func:`name` makes the name of each request in a batch from toke
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from kgbench.connectors import find
+from kgbench import clock
+from kgbench.connectors import failures, find
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import ModelSetup, Reply, Request
 
@@ -22,6 +23,9 @@ from kgbench.model import ModelSetup, Reply, Request
 MOST_REQUESTS = 10_000
 MOST_CHARACTERS = 20_000_000
 
+# Allowance for times of batches that do not agree with the server's own clock: the greatest offset
+# of a time zone, as servers that write local times as UTC have.
+_SKEW = timedelta(hours=14)
 _LONGEST_NAME = 64  # characters; the limit of both providers
 
 
@@ -37,13 +41,15 @@ class BatchStatus:
     """The status of a batch; ``state`` is the provider's word, ``finished`` a number of requests.
 
     ``missing`` is set when the batch has ended: the error of a request without a result.
-    ``results`` are the provider's ids of the result files.
+    ``results`` are the provider's ids of the result files. ``is_late`` is true while a batch that
+    the provider calls ended does not name its results yet.
     """
 
     state: str
     finished: int
     missing: ProviderError | None = None
     results: tuple[str, ...] = ()
+    is_late: bool = False
 
 
 class Undecided(Exception):
@@ -104,6 +110,17 @@ def require(setup: ModelSetup) -> None:
             f"{setup.spec} cannot be asked in batches: leave it out (--model), or run it without "
             f"--batch"
         )
+
+
+def earliest(since: datetime, headers: Mapping[str, str]) -> datetime:
+    """Return the earliest time by the server's clock of a batch submitted after ``since``.
+
+    ``since`` is by our clock, from which the server's may differ; its ``Date`` is in the
+    ``headers`` of a response.
+    """
+    now = failures.seconds_of(headers.get("date", ""))
+    ahead = timedelta(0) if now is None else datetime.fromtimestamp(now, UTC) - clock.now()
+    return since + ahead - _SKEW
 
 
 def name(token: str, key: str) -> str:

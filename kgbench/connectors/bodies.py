@@ -26,13 +26,6 @@ def turns(messages: Sequence[str], answerer: str = "assistant") -> list[tuple[st
     return [(roles[k % 2], rdf.storable(text).value) for k, text in enumerate(messages)]
 
 
-def no_answer(body: Json, problem: str) -> str:
-    """Return the message for a response without an answer, with its error message if it has one."""
-    error = mapping(body).get("error")
-    message = text_of(mapping(error).get("message")) or text_of(error)
-    return f"the response has {problem}" + (f": {message}" if message else "")
-
-
 def mapping(value: Json) -> Mapping[str, Any]:
     """Return ``value`` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
@@ -48,11 +41,29 @@ def text_of(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def reason_of(value: Json) -> str | None:
+    """Return the reason of an ending in words, also if it is no text; ``None`` if there is none."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
+
+
 def count(value: Json) -> int | None:
     """Return ``value`` if it is an integer that can be a number of tokens, else ``None``."""
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value <= _MOST_COUNTED else None
+
+
+def written(output: int | None, read: int | None, total_: int | None) -> int | None:
+    """Return the output tokens of a call: at least its total minus the ``read`` tokens, if known.
+
+    Some providers (xAI) do not count reasoning among the output, though it is charged, and others
+    do; only the total tells which. Without any count of the output, it is what the total leaves.
+    """
+    if read is None or total_ is None or total_ <= read:
+        return output
+    return max(output or 0, total_ - read)
 
 
 def total(*counts: int | None) -> int | None:

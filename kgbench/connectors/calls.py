@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from ipaddress import ip_address
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
-from kgbench.connectors import failures
+from kgbench.connectors import error_bodies, failures, reply_signs
+from kgbench.connectors.error_bodies import ErrorBody, NoAnswer
 from kgbench.connectors.failures import echoes
+from kgbench.connectors.reply_signs import Meaning, Sign
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
-from kgbench.model import Json, Reply
+from kgbench.model import Json, Outcome, Reply
 from kgbench.net import environment
 from kgbench.net.limits import (
     REPLY,
@@ -49,13 +51,14 @@ class Caller:
     """The context of calls to a model: its specification, timeout (seconds), secrets and server.
 
     ``secrets`` never appear in messages. ``url`` is the address of the server, or empty for a model
-    in this process.
+    in this process. ``model`` is the name of the model, which a server's error may repeat.
     """
 
     spec: str
     timeout: float
     secrets: tuple[str, ...] = ()
     url: str = ""
+    model: str = ""
 
     @property
     def host(self) -> str:
@@ -105,28 +108,92 @@ class Caller:
         return self.error(words if words.endswith(advice) else words + advice)
 
     def read(self, text: str, reader: Reader, request_id: str | None) -> Reply:
-        """Parse a response body with ``reader`` and return the reply.
+        """Parse the body of a successful response with ``reader``; see :meth:`reply`.
 
-        Raises :class:`~kgbench.errors.ProviderError` if it is not JSON or has no answer.
+        A text that is declared to be an error is one; anything else that is not JSON is unread.
         """
-        body = self.json(text)
         try:
+            body = self.json(text)
+        except ProviderError:
+            said = error_bodies.read(text)
+            if text.lstrip().startswith(("{", "[")) or self.sign(said) is None:
+                raise
+            message = f"the response is not JSON: {said.message}"
+            return self.refusal(said, message, request_id=request_id)
+        return self.reply(body, reader, request_id)
+
+    def reply(self, body: Json, reader: Reader, request_id: str | None) -> Reply:
+        """Return the reply in a parsed body, also if that is a refusal in the form of an error.
+
+        Raises the error that the body means if it has no answer.
+        """
+        try:
+            error_bodies.check(body)
             return self.clean(reader(body, request_id))
+        except NoAnswer as error:
+            return self.refusal(error.said, str(error), request_id=request_id)
         except ProviderError as error:
             raise self.error(str(error)) from None
+
+    def failed(
+        self, status: int, text: str, headers: Mapping[str, str], request_id: str | None = None
+    ) -> Reply:
+        """Return the refused reply that a response of HTTP ``status`` 400 or above is.
+
+        Raises the error that it means if it is another one. ``text`` is its body.
+        """
+        lower = {name.lower(): value for name, value in headers.items()}
+        wait = failures.retry_after(lower)
+        said = error_bodies.read(text)
+        message = f"HTTP {status}: {said.message or 'no message'}"
+        return self.refusal(said, message, status=status, wait=wait, request_id=request_id)
+
+    def refusal(
+        self,
+        said: ErrorBody,
+        message: str,
+        *,
+        status: int | None = None,
+        wait: float | None = None,
+        request_id: str | None = None,
+    ) -> Reply:
+        """Return a refused reply if an error means one, else raise the error that it means."""
+        sign = self.sign(said, status)
+        if sign is not None and sign.meaning is Meaning.REFUSED:
+            reason = next((code for code in said.codes if sign.has(code)), said.message)
+            refused = Reply("", finish_reason=reason, request_id=request_id)
+            return self.clean(replace(refused, outcome=Outcome.REFUSED))
+        advice = f" ({sign.advice})" if sign is not None and sign.advice else ""
+        raise failures.of_meaning(
+            sign and sign.meaning,
+            self.describe(f"{message}{advice}"),
+            status=status or said.status,
+            wait=said.wait if wait is None else wait,
+        ) from None
+
+    def sign(self, said: ErrorBody, status: int | None = None) -> Sign | None:
+        """Return the declared sign of an error, looked for in the server's own words only."""
+        # All phrases have spaces, so that other names cannot be taken for one.
+        names = [self.model] if " " in self.model else []
+        return reply_signs.sign_of(said, status, names)
 
     def json(self, text: str | bytes) -> Json:
         """Parse ``text`` as JSON; raises :class:`~kgbench.errors.ProviderError` if it is not JSON.
 
-        Keys are hidden in all strings of the document, because servers may repeat them anywhere,
-        even in answers. This happens after decoding, because JSON can escape any character.
+        Control characters in strings and comment lines before the document are accepted. Keys are
+        hidden in all strings of the document, because servers may repeat them anywhere, even in
+        answers. This happens after decoding, because JSON can escape any character.
         """
         try:
             if isinstance(text, bytes):
                 text = text.decode(json.detect_encoding(text), "surrogatepass")
-            return self._echoes.hide_in(json.loads(text))
+            text = error_bodies.without_comments(text)
+            return self._echoes.hide_in(json.loads(text, strict=False))
         except (ValueError, RecursionError):
-            raise self.error(f"the response is not JSON: {text[:80]!r}") from None
+            shown = error_bodies.read(text).message if isinstance(text, str) else text
+            error = self.error(f"the response is not JSON: {shown[:80]!r}")
+            error.unread = True
+            raise error from None
 
     def clean(self, reply: Reply) -> Reply:
         """Hide keys in all texts of ``reply``, and limit the length of its identifiers.
@@ -193,14 +260,39 @@ async def call_sdk(
 ) -> Reply:
     """Make one call by ``send``, which returns a raw response, and parse the reply.
 
-    The SDK's errors of HTTP status pass through. Bodies are parsed here, because the SDKs' own
-    models accept invalid ones.
+    Bodies are parsed here, because the SDKs' own models accept invalid ones.
     """
-    raw = await send_request(sdk, caller, send)
+    try:
+        raw = await _send(sdk, caller, send)
+    except sdk.APIStatusError as error:
+        return status_error(caller, error)
     return caller.read(raw.http_response.text, reader, raw.headers.get(id_header))
 
 
-async def send_request(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]) -> Any:
+async def fetch_body(
+    sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]
+) -> tuple[Json, Mapping[str, str]]:
+    """Make one call by ``send`` that is not for an answer; return body and headers."""
+    try:
+        raw = await _send(sdk, caller, send)
+    except sdk.APIStatusError as error:
+        raise_status_error(caller, error)
+    return caller.json(raw.http_response.text), raw.headers
+
+
+def status_error(caller: Caller, error: Any) -> Reply:
+    """Return the refused reply that an SDK's error of HTTP status is, else raise what it means."""
+    response = error.response
+    return caller.failed(error.status_code, response.text, response.headers, error.request_id)
+
+
+def raise_status_error(caller: Caller, error: Any) -> NoReturn:
+    """Raise what an SDK's error of HTTP status means, also if it comes from a filter."""
+    status_error(caller, error)
+    raise caller.error("the request was refused by a filter") from None
+
+
+async def _send(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]) -> Any:
     """Make one call by ``send`` and return the raw response; errors of status pass through."""
     try:
         async with asyncio.timeout(caller.timeout):
@@ -239,6 +331,8 @@ async def lines(sdk: ModuleType, caller: Caller, stream: Any) -> AsyncIterator[J
         raise caller.connection_error(error) from None
     except sdk.APIConnectionError as error:
         raise caller.connection_error(error.__cause__ or error) from None
+    except sdk.APIStatusError as error:
+        raise_status_error(caller, error)
 
 
 async def _opened(caller: Caller, stack: AsyncExitStack, stream: Any) -> Any:

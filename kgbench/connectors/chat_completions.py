@@ -6,11 +6,12 @@ Bodies are plain JSON and are checked here, because compatible servers omit diff
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from kgbench.connectors.bodies import count, listed, mapping, no_answer, text_of, turns
+from kgbench.connectors import reply_signs
+from kgbench.connectors.bodies import count, listed, mapping, reason_of, text_of, turns, written
+from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
-from kgbench.errors import ProviderError
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
@@ -18,13 +19,20 @@ from kgbench.tools.wording import with_calls
 # Set by the connector, or not applicable: it requests one answer, not streamed, as text.
 RESERVED = ("messages", "model", "n", "stream", "stream_options", "tools", "functions")
 
-_HANDED_BACK = ("reasoning", "reasoning_content", "reasoning_details")
-_OUTCOMES = {
-    "length": Outcome.TRUNCATED,
-    "max_tokens": Outcome.TRUNCATED,
-    "content_filter": Outcome.REFUSED,
-    "refusal": Outcome.REFUSED,
-}
+# Names of cached tokens beside OpenAI's: DeepSeek's, Moonshot's, Mistral's, and Anthropic's through
+# gateways.
+_CACHED = (
+    *("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens"),
+    *("cache_read_input_tokens", "cached_prompt_tokens"),
+)
+_HANDED_BACK = ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks")
+# Fields of reasoning: of DeepSeek and older vLLM, of vLLM and OpenRouter, of Ollama, of OpenRouter,
+# of LiteLLM; and types of parts of the content: of Mistral and others.
+_REASONING = (
+    *("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks"),
+    "reasoning_text",
+)
+_THOUGHTS = ("thinking", "reasoning", "reasoning_content", "thought")
 
 
 def request(setup: ModelSetup, model_request: Request) -> dict[str, Json]:
@@ -82,22 +90,26 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     """
     choices = mapping(body).get("choices")
     if not isinstance(choices, list) or not choices:
-        raise ProviderError(no_answer(body, "no choices"))
+        raise NoAnswer("no choices", body)
     choice = mapping(choices[0])
+    if choice.get("error"):
+        raise NoAnswer("an error in its choice", choice["error"])
     message = mapping(choice.get("message"))
     if not message:
-        raise ProviderError(no_answer(body, "a choice without a message"))
-    reason = text_of(choice.get("finish_reason"))
-    content, refusal = _content(message.get("content")), text_of(message.get("refusal"))
+        raise NoAnswer("a choice without a message", body)
+    reason = reason_of(choice.get("finish_reason"))
+    content, refusal = _content(message.get("content")), _refusal(message)
+    text = with_calls(content or refusal or "", _calls(message))
+    outcome = reply_signs.outcome(reason, content=bool(text))
     return Reply(
-        text=with_calls(content or refusal or "", _calls(message)),
+        text=text,
         usage=_usage(mapping(mapping(body).get("usage"))),
         model=text_of(mapping(body).get("model")),
         finish_reason=reason,
         request_id=request_id or text_of(mapping(body).get("id")),
         reasoning=_reasoning(message),
         fingerprint=text_of(mapping(body).get("system_fingerprint")),
-        outcome=Outcome.REFUSED if refusal else _OUTCOMES.get(reason or ""),
+        outcome=Outcome.REFUSED if refusal else outcome,
         state=_state(message),
     )
 
@@ -128,21 +140,53 @@ def _calls(message: Mapping[str, Json]) -> list[ToolCall]:
 
 def _content(content: Json) -> str:
     """Return the text of a message, which some servers send as a list of parts."""
-    parts = "".join(text_of(part.get("text")) or "" for part in listed(content))
-    return text_of(content) or parts
+    parts = (part for part in listed(content) if part.get("type") not in _THOUGHTS)
+    return text_of(content) or "".join(text_of(part.get("text")) or "" for part in parts)
+
+
+def _refusal(message: Mapping[str, Json]) -> str | None:
+    """Return the words of a refusal, in a field of its own or in a part of the content."""
+    parts = (text_of(part.get("refusal")) or "" for part in listed(message.get("content")))
+    return text_of(message.get("refusal")) or "".join(parts) or None
 
 
 def _reasoning(message: Mapping[str, Json]) -> str | None:
-    """Return the reasoning; field names of DeepSeek and older vLLM, then of vLLM and OpenRouter."""
-    return text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")) or None
+    """Return the reasoning from the first field that has it, else from parts of the content."""
+    thoughts = [part for part in listed(message.get("content")) if part.get("type") in _THOUGHTS]
+    for value in (*(message.get(name) for name in _REASONING), thoughts):
+        if texts := list(_thoughts(value)):
+            return "\n\n".join(texts)
+    return None
+
+
+def _thoughts(value: Json, depth: int = 4) -> Iterator[str]:
+    """Yield the texts in a field of reasoning: a text, parts, or parts of parts (Magistral)."""
+    if isinstance(value, str) and value.strip():
+        yield value
+    elif isinstance(value, list) and depth:
+        for item in value:
+            yield from _thoughts(item, depth - 1)
+    elif isinstance(value, dict) and depth:
+        names = ("thinking", "text", "summary", "content", "reasoning")
+        yield from _thoughts(next((value[n] for n in names if value.get(n)), None), depth - 1)
 
 
 def _usage(usage: Mapping[str, Json]) -> Usage:
-    prompt = mapping(usage.get("prompt_tokens_details"))
     completion = mapping(usage.get("completion_tokens_details"))
+    read = count(usage.get("prompt_tokens"))
+    total = count(usage.get("total_tokens"))
     return Usage(
-        input=count(usage.get("prompt_tokens")),
-        output=count(usage.get("completion_tokens")),
-        cached=count(prompt.get("cached_tokens")),
-        reasoning=count(completion.get("reasoning_tokens")),
+        input=read,
+        output=written(count(usage.get("completion_tokens")), read, total),
+        cached=_cached(usage),
+        reasoning=count(completion.get("reasoning_tokens", usage.get("reasoning_tokens"))),
     )
+
+
+def _cached(usage: Mapping[str, Json]) -> int | None:
+    """Return the tokens read from the provider's cache, under the first of the known names."""
+    details = (
+        mapping(usage.get(name)) for name in ("prompt_tokens_details", "input_tokens_details")
+    )
+    named = [*(d.get("cached_tokens") for d in details), *(usage.get(name) for name in _CACHED)]
+    return next((known for value in named if (known := count(value)) is not None), None)

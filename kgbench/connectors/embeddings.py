@@ -70,19 +70,13 @@ async def _request(client: Any, caller: calls.Caller, model: str, texts: list[st
 
     headers = None if caller.secrets else {"Authorization": sdk.omit}
     create = client.embeddings.with_raw_response.create
-    try:
-        raw = await calls.send_request(
-            sdk,
-            caller,
-            # Without this the SDK requests base64, which not every server supports.
-            lambda: create(
-                model=model, input=texts, encoding_format="float", extra_headers=headers
-            ),
-        )
-    except sdk.APIStatusError as error:
-        openai.reply_or_raise(caller, error)
-        raise caller.error("the texts were refused by a filter") from None
-    return caller.json(raw.http_response.text)
+    body, _ = await calls.fetch_body(
+        sdk,
+        caller,
+        # Without this the SDK requests base64, which not every server supports.
+        lambda: create(model=model, input=texts, encoding_format="float", extra_headers=headers),
+    )
+    return body
 
 
 def _vectors(body: Json, expected: int) -> list[list[float]]:

@@ -61,6 +61,65 @@ def after_think_blocks(text: str) -> Extracted:
     return Extracted(text[position:], "\n\n".join(thoughts)) if thoughts else Extracted(text)
 
 
+_TAGGED = re.compile(
+    r"\s*+(?:<(think|thinking|thought|thoughts|reasoning|seed:think)>(.*?)(?:</\1>|\Z)"
+    r"|\[(think)\](.*?)(?:\[/think\]|\Z)"
+    r"|◁(think)▷(.*?)(?:◁/think▷|\Z)"
+    r"|<\|(begin_of_thought)\|>(.*?)(?:<\|end_of_thought\|>|\Z))\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_FINAL = re.compile(
+    r"<\|(?:begin|end)_of_solution\|>", re.IGNORECASE
+)  # around the answer after a block begin_of_thought
+
+
+def after_reasoning_blocks(text: str) -> Extracted:
+    """Return the text after the leading blocks of reasoning, in the marks of many models.
+
+    Beside the blocks of :func:`after_think_blocks`, which are tried first, these are ``<thought>``,
+    ``<reasoning>``, ``<seed:think>``, ``[THINK]`` (Magistral), ``◁think▷`` (Kimi) and
+    ``<|begin_of_thought|>``. A block that never ends leaves an empty answer.
+    """
+    first = after_think_blocks(text)
+    if first.reasoning is not None:
+        return first
+    thoughts, position = [], 0
+    while (block := _TAGGED.match(text, position)) is not None and block.end() > position:
+        thoughts += [part.strip() for part in block.groups()[1::2] if part is not None]
+        position = block.end()
+    if not thoughts:
+        return Extracted(text)
+    return Extracted(_FINAL.sub("", text[position:]), "\n\n".join(thoughts))
+
+
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>\w*)?<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)"
+    r"(?:<\|(?:end|return|call)\|>|(?=<\|start\|>|<\|channel\|>)|\Z)\s*",
+    re.DOTALL,
+)
+_BARE_CHANNELS = re.compile(r"\s*+analysis(.*?)assistantfinal(.*)", re.DOTALL)
+
+
+def final_channel(text: str) -> Extracted:
+    """Return the channel ``final`` as the answer; all other channels are reasoning.
+
+    These are the channels of the harmony format of gpt-oss, also where a server has removed the
+    marks between them (``analysis...assistantfinal...``). Without a final channel the answer is
+    empty.
+    """
+    bare = _BARE_CHANNELS.fullmatch(text)
+    if bare is not None:
+        return Extracted(bare[2].strip(), bare[1].strip())
+    if not text.lstrip().startswith(("<|channel|>", "<|start|>")):
+        return Extracted(text)
+    channels = _CHANNEL.findall(text)
+    if not channels:
+        return Extracted(text)
+    final = [said.strip() for name, said in channels if name == "final"]
+    thoughts = [said.strip() for name, said in channels if name != "final"]
+    return Extracted("\n\n".join(final), "\n\n".join(thoughts))
+
+
 def _until_closing_tag(text: str, start: int) -> tuple[str, int]:
     """Return the text from ``start`` to the next closing tag, and the position after that tag."""
     closing = _CLOSE.search(text, start)
@@ -72,7 +131,14 @@ def _until_closing_tag(text: str, start: int) -> tuple[str, int]:
 STEPS: dict[str, Step] = {
     "whole/1": whole,
     "think-block/1": after_think_blocks,
+    "think-block/2": after_reasoning_blocks,
+    "channels/1": final_channel,
 }
+
+
+def fitting(text: str) -> str | None:
+    """Return the name of the first step that separates reasoning from ``text``, if there is one."""
+    return next((name for name, step in STEPS.items() if step(text).reasoning is not None), None)
 
 
 def find(name: str) -> Step:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import email.utils
 import math
-import re
 import time
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from kgbench.connectors.reply_signs import Meaning
 from kgbench.errors import (
     ContextTooLong,
     ProviderError,
@@ -23,13 +23,6 @@ from kgbench.secrets.detection import HIDDEN, SecretDetector
 
 _YEAR = 365 * 86400.0
 _LONGEST = 600  # characters kept of a provider's message
-
-# How OpenAI, vLLM, llama.cpp, Anthropic and Google say that a conversation is too long.
-_TOO_LONG = re.compile(
-    r"(?i)context[ _-]?(?:length|window|size)|maximum (?:context|model|prompt) length|max_model_len"
-    r"|prompt is too long|input (?:token count|is too long)|reduce the length"
-)
-_EXHAUSTED = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 
 
 @lru_cache(maxsize=64)
@@ -49,20 +42,12 @@ def scrub(message: str, secrets: Iterable[str] = ()) -> str:
     return message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"
 
 
-def bare(status: int, message: str) -> str:
-    """Remove the words that SDKs put before a response body without a message of its own.
-
-    >>> bare(404, "Error code: 404 - {'detail': 'Not Found'}")
-    "{'detail': 'Not Found'}"
-    """
-    return message.removeprefix(f"Error code: {status}").removeprefix(" - ") or "no message"
-
-
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait from ``retry-after-ms`` or ``Retry-After`` (RFC 9110, 10.2.3).
 
-    ``Retry-After`` has seconds or an HTTP date. Names in ``headers`` must be in lower case. The
-    result is never negative, and ``None`` without a usable header.
+    ``Retry-After`` has seconds or an HTTP date, which counts from the ``Date`` of the response: the
+    server's clock may differ from ours. Names in ``headers`` must be in lower case. The result is
+    never negative, and ``None`` without a usable header.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -71,42 +56,49 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             continue
         if math.isfinite(seconds):
             return max(0.0, seconds)
-    moment = email.utils.parsedate_tz(headers.get("retry-after", ""))
+    until = seconds_of(headers.get("retry-after", ""))
+    if until is None:
+        return None
+    now = seconds_of(headers.get("date", ""))
+    return max(0.0, until - (time.time() if now is None else now))
+
+
+def seconds_of(date: str) -> float | None:
+    """Return an HTTP date in seconds since 1970, or ``None`` if ``date`` is none."""
+    moment = email.utils.parsedate_tz(date)
     try:
-        return None if moment is None else max(0.0, email.utils.mktime_tz(moment) - time.time())
+        return None if moment is None else float(email.utils.mktime_tz(moment))
     except (OverflowError, ValueError):
         return None
 
 
-def of_status(
-    status: int,
+def of_meaning(
+    meaning: Meaning | None,
     message: str,
     *,
-    code: str | None = None,
+    status: int | None = None,
     wait: float | None = None,
 ) -> ProviderError:
-    """Return the error for an HTTP ``status`` of 400 or above; ``message`` is already scrubbed.
+    """Return the error for the declared ``meaning`` of a reply; ``message`` is already scrubbed.
 
-    ``code`` is the provider's own error code, if it sends one; ``wait`` is the result of
-    :func:`retry_after`.
+    What nobody declared (``None``) is a failure of the provider, which is retried. ``status`` is
+    that of the HTTP response, ``wait`` the result of :func:`retry_after`.
     """
-    error = _error(status, message, code, wait)
+    error = _error(meaning, message, wait)
     error.status = status
     return error
 
 
-def _error(status: int, message: str, code: str | None, wait: float | None) -> ProviderError:
-    if status == 413 or (status in (400, 422) and is_too_long(code, message)):  # noqa: PLR2004
-        return ContextTooLong(message)
-    if status == 429 and code in _EXHAUSTED:  # noqa: PLR2004
-        return ProviderRefused(message)
-    if status == 429 or (status >= 500 and wait is not None):  # noqa: PLR2004
+def _error(meaning: Meaning | None, message: str, wait: float | None) -> ProviderError:
+    if meaning is Meaning.RATE_LIMITED:
         return _later(message, wait)
-    if status in (408, 504):
-        return ProviderTimeout(message)
-    if status in (409, 425) or status >= 500:  # noqa: PLR2004
-        return ProviderError(message)
-    return ProviderRefused(message)
+    if meaning in (Meaning.REJECTED, Meaning.REFUSED):
+        return ProviderRefused(message)
+    if meaning is Meaning.CONTEXT_TOO_LONG:
+        return ContextTooLong(message)
+    if wait is not None:
+        return _later(message, wait)
+    return ProviderTimeout(message) if meaning is Meaning.TIMEOUT else ProviderError(message)
 
 
 def _later(message: str, wait: float | None) -> ProviderError:
@@ -117,8 +109,3 @@ def _later(message: str, wait: float | None) -> ProviderError:
         f"{message} (it asks for a wait of {hours:,.1f} hours, which is too long: run the same "
         f"command again later)"
     )
-
-
-def is_too_long(code: str | None, message: str) -> bool:
-    """Return whether an error's ``code`` or ``message`` says that the conversation is too long."""
-    return code == "context_length_exceeded" or _TOO_LONG.search(message) is not None

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kgbench.connectors import reply_signs
 from kgbench.connectors.bodies import (
     UNSAID,
     count,
     listed,
     mapping,
-    no_answer,
+    reason_of,
     text_of,
+    total,
     turns,
+    written,
 )
+from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, parsed, state_of
 from kgbench.errors import ProviderError
 from kgbench.model import Json, Outcome, Reply, Request, Usage
@@ -34,21 +38,8 @@ LEGACY_SAMPLING = {
     name: to for name, to in SAMPLING.items() if to in _PLAIN or to.endswith("_penalty")
 }
 
-_CUT = ("MAX_TOKENS",)
 _UNREAD = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 _KEY = {False: "output", True: "error"}  # documented keys of a functionResponse
-_WITHHELD = (
-    "SAFETY",
-    "RECITATION",
-    "LANGUAGE",
-    "BLOCKLIST",
-    "PROHIBITED_CONTENT",
-    "SPII",
-    "IMAGE_SAFETY",
-    "IMAGE_PROHIBITED_CONTENT",
-    "IMAGE_RECITATION",
-    "MODEL_ARMOR",
-)
 
 
 def request_contents(request: Request) -> list[dict[str, Json]]:
@@ -90,20 +81,23 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     candidates = listed(response.get("candidates"))
     blocked = text_of(mapping(response.get("promptFeedback")).get("blockReason"))
     if not candidates and blocked is None:
-        raise ProviderError(no_answer(body, "no candidates"))
+        raise NoAnswer("no candidates", body)
+    if not candidates and not reply_signs.is_block(blocked or ""):
+        raise ProviderError(f"the prompt was blocked for '{blocked}', which is not declared")
     candidate = candidates[0] if candidates else {}
-    reason = text_of(candidate.get("finishReason")) or blocked
+    reason = reason_of(candidate.get("finishReason")) or blocked
     content = mapping(candidate.get("content"))
     if reason is None and not content:
-        raise ProviderError(no_answer(body, "a candidate without content"))
+        raise NoAnswer("a candidate without content", body)
+    text = with_calls("".join(_texts(content, thought=False)), _calls(candidate))
     return Reply(
-        text=with_calls("".join(_texts(content, thought=False)), _calls(candidate)),
+        text=text,
         usage=_usage(mapping(response.get("usageMetadata"))),
         model=text_of(response.get("modelVersion")),
         finish_reason=reason,
         request_id=text_of(response.get("responseId")) or request_id,
         reasoning="\n\n".join(_texts(content, thought=True)) or None,
-        outcome=_outcome(reason, blocked=not candidates),
+        outcome=reply_signs.outcome(reason, content=bool(text)) if candidates else Outcome.REFUSED,
         state=_state(content),
     )
 
@@ -131,12 +125,6 @@ def _state(content: Mapping[str, Json]) -> str | None:
     return state_of([dict(part) for part in parts]) if signed else None
 
 
-def _outcome(reason: str | None, *, blocked: bool) -> Outcome | None:
-    if blocked or reason in _WITHHELD:
-        return Outcome.REFUSED
-    return Outcome.TRUNCATED if reason in _CUT else None
-
-
 def _texts(content: Mapping[str, Json], *, thought: bool) -> Iterator[str]:
     for part in listed(content.get("parts")):
         if (part.get("thought") is True) == thought and (text := text_of(part.get("text"))):
@@ -146,18 +134,11 @@ def _texts(content: Mapping[str, Json], *, thought: bool) -> Iterator[str]:
 def _usage(usage: Mapping[str, Json]) -> Usage:
     thoughts = count(usage.get("thoughtsTokenCount"))
     answered = count(usage.get("candidatesTokenCount"))
+    read, used = count(usage.get("promptTokenCount")), count(usage.get("toolUsePromptTokenCount"))
+    output = thoughts if answered is None else answered + (thoughts or 0)
     return Usage(
-        input=count(usage.get("promptTokenCount")),
-        output=thoughts if answered is None else answered + (thoughts or 0),
+        input=read,
+        output=written(output, total(read, used), count(usage.get("totalTokenCount"))),
         cached=count(usage.get("cachedContentTokenCount")),
         reasoning=thoughts,
     )
-
-
-def retry_delay(error: Json) -> float | None:
-    """Return the seconds in ``RetryInfo`` of an error body (``{"error": {"details": [...]}}``)."""
-    for detail in listed(mapping(mapping(error).get("error")).get("details")):
-        delay = text_of(detail.get("retryDelay")) or ""
-        if delay.endswith("s") and delay[:-1].replace(".", "", 1).isdecimal():
-            return float(delay[:-1])
-    return None

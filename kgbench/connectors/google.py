@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kgbench.connectors import calls, failures, generate_content
-from kgbench.connectors.bodies import text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import read, sampling
 from kgbench.connectors.servers import Address, Service
-from kgbench.errors import ModelSpecError, ProviderError
+from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
 from kgbench.net import environment
 from kgbench.net.limits import Misbehaviour
@@ -26,7 +25,6 @@ from kgbench.net.limits import Misbehaviour
 if TYPE_CHECKING:
     import httpx2
     from google.genai import Client
-    from google.genai.errors import APIError
     from google.genai.types import GenerateContentConfig, GenerateContentResponse
 
 SERVICE = Service(
@@ -122,7 +120,8 @@ class Google:
         except (httpx2.HTTPError, Misbehaviour) as error:
             raise self._caller.connection_error(error) from None
         except errors.APIError as error:
-            raise self._failure(error) from None
+            failed: Any = error.response  # the SDK's own reading of the body is not used
+            return self._caller.failed(error.code, failed.text, failed.headers)
         http = response.sdk_http_response
         text = (http.body if http is not None else None) or ""
         return self._caller.read(text, generate_content.reply, None)
@@ -151,14 +150,6 @@ class Google:
         return await self._client.aio.models.generate_content(
             model=self._model_id, contents=contents, config=config
         )
-
-    def _failure(self, error: APIError) -> ProviderError:
-        status = text_of(error.status)
-        message = self._caller.describe(f"HTTP {error.code}: {error.message or error.details}")
-        headers = getattr(error.response, "headers", {})
-        wait = generate_content.retry_delay(error.details)
-        wait = failures.retry_after(headers) if wait is None else wait
-        return failures.of_status(error.code, message, code=status, wait=wait)
 
     async def __aenter__(self) -> Self:
         return self

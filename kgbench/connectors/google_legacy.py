@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Self
 
-from kgbench.connectors import failures, generate_content, google
+from kgbench.connectors import generate_content, google
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import read, sampling
-from kgbench.errors import ModelSpecError, ProviderError
+from kgbench.errors import ModelSpecError
 from kgbench.model import Json, ModelSetup, Reply, Request
 from kgbench.net.limits import Misbehaviour, RedirectRefused
 
@@ -86,6 +86,9 @@ class GoogleLegacy:
         self._service = service
         self._caller = caller
         self._threads = ThreadPoolExecutor(_THREADS, "google-legacy")
+        self._received = threading.local()
+        session = service.transport._session  # noqa: SLF001 - the same
+        session.hooks["response"].append(self._keep)
 
     @property
     def caller(self) -> Caller:
@@ -97,18 +100,26 @@ class GoogleLegacy:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._caller.timeout):
-                body = await loop.run_in_executor(self._threads, self._send, request)
+                response = await loop.run_in_executor(self._threads, self._send, request)
         except TimeoutError:
             raise self._caller.timeout_error() from None
-        return self._caller.read(body, generate_content.reply, None)
+        text = response.content.decode("utf-8", "replace")
+        if response.status_code >= 400:  # noqa: PLR2004
+            return self._caller.failed(response.status_code, text, response.headers)
+        return self._caller.read(text, generate_content.reply, None)
 
-    def _send(self, request: Request) -> str:
-        """Make the call in a worker thread, and return the response as JSON of the protocol."""
+    def _send(self, request: Request) -> Any:
+        """Make the call in a worker thread, and return the HTTP response.
+
+        The package fails at many bodies, with and without an answer; they are read here instead.
+        """
         import requests
 
         exceptions, parsing = _module("api_core.exceptions"), _module("protobuf.json_format")
+        self._received.response = None
+        unread = (exceptions.GoogleAPICallError, parsing.ParseError)
         try:
-            response = self._model.generate_content(
+            self._model.generate_content(
                 generate_content.request_contents(request),
                 request_options={"timeout": self._caller.timeout, "retry": None},
             )
@@ -119,26 +130,14 @@ class GoogleLegacy:
             raise self._caller.misbehaviour_error(redirect) from None
         except (OSError, Misbehaviour) as error:
             raise self._caller.connection_error(error) from None
-        except exceptions.GoogleAPICallError as error:
-            raise self._failure(error) from None
-        except (ValueError, parsing.ParseError) as error:
-            raise self._caller.error(f"the response is not JSON: {error}") from None
-        fields = _module("ai.generativelanguage").GenerateContentResponse.to_dict(
-            response._result,  # noqa: SLF001 - the package exposes only parts of the response
-            use_integers_for_enums=False,
-            preserving_proto_field_name=False,
-            including_default_value_fields=False,
-        )
-        return json.dumps(fields)
+        except (*unread, ValueError, TypeError, AttributeError) as error:
+            if self._received.response is None:
+                raise self._caller.error(str(error)) from None
+        return self._received.response
 
-    def _failure(self, error: Any) -> ProviderError:
-        headers = getattr(error.response, "headers", None) or {}
-        return failures.of_status(
-            int(error.code or 500),
-            self._caller.describe(f"HTTP {error.code}: {error.message}"),
-            code=error.reason,
-            wait=failures.retry_after({name.lower(): value for name, value in headers.items()}),
-        )
+    def _keep(self, response: Any, **_: Any) -> None:
+        """Keep the HTTP response of this thread's call, as a hook of the session."""
+        self._received.response = response
 
     async def __aenter__(self) -> Self:
         return self

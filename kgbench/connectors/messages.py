@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kgbench.connectors import reply_signs
 from kgbench.connectors.bodies import (
     UNSAID,
     count,
     listed,
     mapping,
-    no_answer,
+    reason_of,
     text_of,
     total,
     turns,
 )
+from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import (
     CallResult,
     ToolMessage,
@@ -23,8 +25,7 @@ from kgbench.connectors.tool_messages import (
     parsed,
     state_of,
 )
-from kgbench.errors import ProviderError
-from kgbench.model import Json, Outcome, Reply, Request, Usage
+from kgbench.model import Json, Reply, Request, Usage
 from kgbench.tools.wording import with_calls
 
 # Parameters of the API, by the names that configurations may use.
@@ -32,12 +33,6 @@ SAMPLING = {
     **{name: name for name in ("max_tokens", "temperature", "top_p", "top_k", "stop_sequences")},
     **{name: name for name in ("system", "thinking", "output_config", "service_tier")},
     "stop": "stop_sequences",
-}
-
-_OUTCOMES = {
-    "max_tokens": Outcome.TRUNCATED,
-    "model_context_window_exceeded": Outcome.TRUNCATED,
-    "refusal": Outcome.REFUSED,
 }
 
 
@@ -95,25 +90,26 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     Raises :class:`~kgbench.errors.ProviderError` if it has no answer.
     """
     response = mapping(body)
-    reason = text_of(response.get("stop_reason"))
-    if not isinstance(response.get("content"), list) or reason is None:
-        raise ProviderError(no_answer(body, "no content"))
+    reason = reason_of(response.get("stop_reason"))
+    if not isinstance(response.get("content"), list):
+        raise NoAnswer("no content", body)
     blocks = listed(response["content"])
+    text = with_calls(
+        "".join(text_of(block.get("text")) or "" for block in blocks),
+        [
+            call(block.get("name"), block.get("input"), block.get("id"))
+            for block in blocks
+            if block.get("type") == "tool_use"
+        ],
+    )
     return Reply(
-        text=with_calls(
-            "".join(text_of(block.get("text")) or "" for block in blocks),
-            [
-                call(block.get("name"), block.get("input"), block.get("id"))
-                for block in blocks
-                if block.get("type") == "tool_use"
-            ],
-        ),
+        text=text,
         usage=_usage(mapping(response.get("usage"))),
         model=text_of(response.get("model")),
         finish_reason=reason,
         request_id=request_id or text_of(response.get("id")),
         reasoning="\n\n".join(filter(None, (text_of(b.get("thinking")) for b in blocks))) or None,
-        outcome=_OUTCOMES.get(reason),
+        outcome=reply_signs.outcome(reason, content=bool(text)),
         state=_state(blocks),
     )
 

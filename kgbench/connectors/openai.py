@@ -9,21 +9,19 @@ unchecked; for OpenAI's own server, parameters that its SDK does not know are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from kgbench.connectors import calls, chat_completions, failures, responses
-from kgbench.connectors.bodies import mapping, text_of
+from kgbench.connectors import calls, chat_completions, responses
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import Option, read
 from kgbench.connectors.servers import Server, Service
 from kgbench.errors import ModelSpecError
-from kgbench.model import Json, ModelSetup, Outcome, Reply, Request
+from kgbench.model import Json, ModelSetup, Reply, Request
 
 if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI
+    from openai import AsyncOpenAI
 
     from kgbench.connectors.openai_batches import OpenAIBatches
 
@@ -43,7 +41,6 @@ DECLARED = Declaration(
     extra="openai",
     native_tools=lambda _: True,
 )
-_FILTERED = ("content_filter", "content_policy_violation")
 
 
 def open(  # noqa: A001 - the interface
@@ -138,16 +135,9 @@ class OpenAI(OpenAIConnector):
         import openai
 
         body = self._protocol.request(self._setup, request)
-        try:
-            return await calls.call_sdk(
-                openai,
-                self._caller,
-                lambda: self._send(body),
-                self._protocol.reply,
-                "x-request-id",
-            )
-        except openai.APIStatusError as error:
-            return reply_or_raise(self._caller, error)
+        return await calls.call_sdk(
+            openai, self._caller, lambda: self._send(body), self._protocol.reply, "x-request-id"
+        )
 
     async def _send(self, body: dict[str, Json]) -> Any:
         import openai
@@ -163,28 +153,3 @@ class OpenAI(OpenAIConnector):
             extra_headers=headers,
             extra_body=body,
         )
-
-
-def reply_or_raise(caller: Caller, error: APIStatusError) -> Reply:
-    """Return the reply if ``error`` comes from a content filter, else raise its kgbench error."""
-    wait = failures.retry_after(error.response.headers)
-    details = {"message": error.message, **mapping(error.body)}
-    return refusal(caller, error.status_code, details, request_id=error.request_id, wait=wait)
-
-
-def refusal(
-    caller: Caller,
-    status: int,
-    error: Mapping[str, Json],
-    *,
-    request_id: str | None = None,
-    wait: float | None = None,
-) -> Reply:
-    """Return a refused reply if ``error`` comes from a content filter, else raise its error."""
-    code = text_of(error.get("code"))
-    if status == 400 and code in _FILTERED:  # noqa: PLR2004
-        filtered = Reply("", finish_reason=code, request_id=request_id, outcome=Outcome.REFUSED)
-        return caller.clean(filtered)
-    reason = failures.bare(status, text_of(error.get("message")) or code or "")
-    message = caller.describe(f"HTTP {status}: {reason}")
-    raise failures.of_status(status, message, code=code, wait=wait) from None

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kgbench import rdf
-from kgbench.connectors import calls, responses
-from kgbench.connectors.batches import BatchRequest, BatchStatus, Result
+from kgbench.connectors import calls, error_bodies, responses
+from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, earliest
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.openai import OpenAIConnector, refusal, reply_or_raise
+from kgbench.connectors.openai import OpenAIConnector
+from kgbench.connectors.reply_signs import Meaning
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout, RateLimited
 from kgbench.model import Json, ModelSetup, Reply
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _WINDOW: Any = "24h"  # the only value that the API accepts
 _TOKEN = "kgbench"  # noqa: S105 - the name of our token in a batch's metadata
-_SKEW = timedelta(hours=1)  # allowance for clocks that differ
 _PAGE = 100
 _OK = 200
 
@@ -68,17 +68,20 @@ class OpenAIBatches(OpenAIConnector):
         others: Collection[str],  # noqa: ARG002 - same
     ) -> str | None:
         """Search the newest batches for our token in their metadata."""
-        earliest = (since - _SKEW).timestamp()
+        import openai
+
         after: dict[str, str] = {}
         while True:
-            page = mapping(await self._body(partial(self._list, after)))
+            send = partial(self._list, after)
+            body, headers = await calls.fetch_body(openai, self._caller, send)
+            page, oldest = mapping(body), earliest(since, headers).timestamp()
             batches = listed(page.get("data"))
             for batch in batches:
                 if mapping(batch.get("metadata")).get(_TOKEN) == token:
                     return self._id(batch)
             last = batches[-1] if batches else {}
             created = last.get("created_at")
-            old = not isinstance(created, int | float) or created < earliest
+            old = not isinstance(created, int | float) or created < oldest
             if old or page.get("has_more") is not True:
                 return None
             after = {"after": self._id(last)}
@@ -95,10 +98,15 @@ class OpenAIBatches(OpenAIConnector):
         )
         state = text_of(body.get("status")) or "unknown"
         counts = mapping(body.get("request_counts"))
-        finished = (count(counts.get("completed")) or 0) + (count(counts.get("failed")) or 0)
-        files = (text_of(body.get("output_file_id")), text_of(body.get("error_file_id")))
+        answered = count(counts.get("completed")) or 0
+        finished = answered + (count(counts.get("failed")) or 0)
+        output, errors = (text_of(body.get(f"{kind}_file_id")) for kind in ("output", "error"))
+        files = tuple(file for file in (output, errors) if file)
         missing = self._missing(batch, state, listed(mapping(body.get("errors")).get("data")))
-        return BatchStatus(state, finished, missing, tuple(file for file in files if file))
+        expected = answered or (not files and (finished or state == "completed"))
+        if missing is not None and not output and expected:
+            return BatchStatus(state, finished, is_late=True)
+        return BatchStatus(state, finished, missing, files)
 
     async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:  # noqa: ARG002
         """Download the files of results and errors, as far as they exist."""
@@ -109,14 +117,10 @@ class OpenAIBatches(OpenAIConnector):
             content = self._client.files.with_streaming_response.content(
                 file, extra_headers=headers
             )
-            try:
-                async for line in calls.lines(openai, self._caller, content):
-                    name = text_of(mapping(line).get("custom_id"))
-                    if name is not None:
-                        yield Result(name, self._outcome(mapping(line)))
-            except openai.APIStatusError as error:
-                reply_or_raise(self._caller, error)
-                raise self._caller.error("the results were refused by a filter") from None
+            async for line in calls.lines(openai, self._caller, content):
+                name = text_of(mapping(line).get("custom_id"))
+                if name is not None:
+                    yield Result(name, self._outcome(mapping(line)))
 
     async def cancel(self, batch: str) -> None:
         """Cancel the batch; requests that are done are still charged."""
@@ -137,29 +141,22 @@ class OpenAIBatches(OpenAIConnector):
 
     def _outcome(self, line: Any) -> Reply | ProviderError:
         """Parse a line of a result file."""
+        response = mapping(line.get("response"))
+        status = count(response.get("status_code"))
+        request_id = text_of(response.get("request_id"))
+        body = response.get("body")
         try:
-            response = mapping(line.get("response"))
-            status = count(response.get("status_code"))
-            request_id = text_of(response.get("request_id"))
-            body = response.get("body")
             if status == _OK:
-                reply: Reply = self._protocol.reply(body, request_id)
-                return self._caller.clean(reply)
+                return self._caller.reply(body, self._protocol.reply, request_id)
             if status is not None:
-                error = mapping(mapping(body).get("error"))
-                return refusal(self._caller, status, error, request_id=request_id)
-            return self._not_executed(mapping(line.get("error")))
+                said = error_bodies.of_body(body)
+                message = f"HTTP {status}: {said.message or 'no message'}"
+                return self._caller.refusal(said, message, status=status, request_id=request_id)
+            said = error_bodies.of_body(line.get("error"))
+            message = ": ".join([*said.codes[:1], said.message or "no result"])
+            return self._caller.refusal(said, message)
         except ProviderError as error:
-            spec = self._caller.spec
-            return error if spec in str(error) else self._caller.error(str(error))
-
-    def _not_executed(self, error: Any) -> ProviderError:
-        """Return the error of a request that the provider did not execute."""
-        code = text_of(error.get("code")) or "no result"
-        message = self._caller.describe(f"{code}: {text_of(error.get('message')) or 'no message'}")
-        if "expired" in code:
-            return ProviderTimeout(message)
-        return ProviderRefused(message) if "cancel" in code else ProviderError(message)
+            return error
 
     def _missing(self, batch: str, state: str, errors: Sequence[Any]) -> ProviderError | None:
         summary = f"the batch {batch} is {state}"
@@ -173,7 +170,8 @@ class OpenAIBatches(OpenAIConnector):
             return None
         reasons = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
         message = self._caller.describe("; ".join([summary, *reasons]))
-        limited = any("limit" in (text_of(e.get("code")) or "") for e in errors)
+        sign = self._caller.sign(error_bodies.of_body(errors))
+        limited = sign is not None and sign.meaning is Meaning.RATE_LIMITED
         return RateLimited(message) if limited else ProviderRefused(message)
 
     def _id(self, body: Json) -> str:
@@ -196,9 +194,5 @@ class OpenAIBatches(OpenAIConnector):
         """Make one call and return the JSON body of its response."""
         import openai
 
-        try:
-            raw = await calls.send_request(openai, self._caller, send)
-        except openai.APIStatusError as error:
-            reply_or_raise(self._caller, error)
-            raise self._caller.error("the request was refused by a filter") from None
-        return self._caller.json(raw.http_response.text)
+        body, _ = await calls.fetch_body(openai, self._caller, send)
+        return body

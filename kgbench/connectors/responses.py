@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kgbench.connectors.bodies import count, listed, mapping, no_answer, text_of, turns
+from kgbench.connectors import reply_signs
+from kgbench.connectors.bodies import count, listed, mapping, reason_of, text_of, turns, written
+from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
-from kgbench.errors import ProviderError
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
@@ -86,11 +87,12 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     """
     response = mapping(body)
     output = response.get("output")
-    cut = text_of(mapping(response.get("incomplete_details")).get("reason"))
+    status = reason_of(response.get("status"))
+    cut = reason_of(mapping(response.get("incomplete_details")).get("reason"))
+    if response.get("error"):
+        raise NoAnswer(f"the status {status}", body)
     if not isinstance(output, list) or (not output and cut is None):
-        raise ProviderError(no_answer(body, "no output"))
-    if response.get("status") in ("failed", "cancelled"):
-        raise ProviderError(no_answer(body, f"the status {response['status']}"))
+        raise NoAnswer("no output", body)
     items = listed(output)
     text = "".join(_texts(items, "message", "content", "text"))
     refusal = "".join(_texts(items, "message", "content", "refusal"))
@@ -100,14 +102,16 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
             *_texts(items, "reasoning", "summary", "text"),
         ]
     )
+    text = with_calls(text or refusal, _calls(items))
+    outcome = reply_signs.outcome(cut or status, content=bool(text))
     return Reply(
-        text=with_calls(text or refusal, _calls(items)),
+        text=text,
         usage=_usage(mapping(response.get("usage"))),
         model=text_of(response.get("model")),
-        finish_reason=cut or text_of(response.get("status")),
+        finish_reason=cut or status,
         request_id=request_id or text_of(response.get("id")),
         reasoning=reasoning or None,
-        outcome=_outcome(cut, refused=bool(refusal)),
+        outcome=Outcome.REFUSED if refusal else outcome,
         state=_state(items),
     )
 
@@ -132,12 +136,6 @@ def _calls(items: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
     ]
 
 
-def _outcome(cut: str | None, *, refused: bool) -> Outcome | None:
-    if refused or cut == "content_filter":
-        return Outcome.REFUSED
-    return Outcome.TRUNCATED if cut == "max_output_tokens" else None
-
-
 def _texts(items: Sequence[Mapping[str, Any]], kind: str, where: str, key: str) -> Iterator[str]:
     """Yield the texts under ``key`` of all parts in the field ``where`` of items of a ``kind``."""
     for item in items:
@@ -147,9 +145,11 @@ def _texts(items: Sequence[Mapping[str, Any]], kind: str, where: str, key: str) 
 
 
 def _usage(usage: Mapping[str, Json]) -> Usage:
+    read = count(usage.get("input_tokens"))
+    total = count(usage.get("total_tokens"))
     return Usage(
-        input=count(usage.get("input_tokens")),
-        output=count(usage.get("output_tokens")),
+        input=read,
+        output=written(count(usage.get("output_tokens")), read, total),
         cached=count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
         reasoning=count(mapping(usage.get("output_tokens_details")).get("reasoning_tokens")),
     )

@@ -99,7 +99,7 @@ class Service:
         withheld = self.withheld(setup, address.url)
         own = (name for name in self.keys if name not in withheld)
         key = keys.find_key(setup, *((variable,) if variable else own), needed=needed)
-        caller = Caller(setup.spec, timeout, (key,) if key else (), address.url)
+        caller = Caller(setup.spec, timeout, (key,) if key else (), address.url, setup.model_id)
         return Server(address, key, caller)
 
 

@@ -16,10 +16,10 @@ from typing import Final, Self
 from urllib.parse import urlencode, urlsplit
 
 from kgbench import rdf
-from kgbench.connectors import failures
-from kgbench.connectors.bodies import mapping, no_answer, text_of
+from kgbench.connectors.bodies import mapping, text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
+from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.options import Option, read
 from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Json, ModelSetup, Reply, Request
@@ -30,7 +30,7 @@ REPEATED_AFTER: Final = 15.0
 """Seconds after which the challenge's client repeats a call that failed."""
 
 _MOST: Final = 1 << 22  # bytes of a response; the longest published query has 4,000
-_SHOWN: Final = 2_000  # characters of an error's body
+_MOST_OF_ERROR: Final = 1 << 16  # characters of an error's body
 _MOVED: Final = frozenset((301, 302, 303, 307, 308))
 
 DECLARED = Declaration(
@@ -103,7 +103,7 @@ class System:
         fields = {"dataset": dataset, "question": rdf.storable(question).value}
         try:
             async with asyncio.timeout(self._caller.timeout):
-                text = await _in_thread(lambda: self._get(urlencode(fields)))
+                return await _in_thread(lambda: self._get(urlencode(fields)))
         except TimeoutError:
             raise _with_wait(self._caller.timeout_error()) from None
         except ProviderError as error:
@@ -112,10 +112,9 @@ class System:
             raise _with_wait(self._caller.misbehaviour_error(error)) from None
         except OSError as error:
             raise _with_wait(self._caller.connection_error(error)) from None
-        return self._caller.read(text, _reply, None)
 
-    def _get(self, fields: str) -> str:
-        """Return the body of the response; redirects within the server are followed."""
+    def _get(self, fields: str) -> Reply:
+        """Return the reply; redirects within the server are followed."""
         seconds = self._caller.timeout
         url = f"{self._caller.url}?{fields}"
         for _ in range(REDIRECTS + 1):
@@ -124,13 +123,10 @@ class System:
                     url = redirect_target(url, to)
                     continue
                 if response.status >= 400:  # noqa: PLR2004
-                    reason = failures.bare(response.status, response.text(_SHOWN))
-                    message = self._caller.describe(f"HTTP {response.status}: {reason}")
-                    headers = {name.lower(): value for name, value in response.headers.items()}
-                    raise failures.of_status(
-                        response.status, message, wait=failures.retry_after(headers)
-                    )
-                return b"".join(response.pieces()).decode("utf-8", "replace")
+                    text = response.text(_MOST_OF_ERROR)
+                    return self._caller.failed(response.status, text, response.headers)
+                body = b"".join(response.pieces()).decode("utf-8", "replace")
+                return self._caller.read(body, _reply, None)
         raise RedirectRefused(f"the server redirects more than {REDIRECTS} times")
 
 
@@ -143,7 +139,7 @@ def _with_wait(error: ProviderError) -> ProviderError:
 def _reply(body: Json, _: str | None) -> Reply:
     """Return the query in a response; ``null`` is an empty answer."""
     if "query" not in mapping(body):
-        raise ProviderError(no_answer(body, "no 'query'"))
+        raise NoAnswer("no 'query'", body)
     query = mapping(body)["query"]
     if query is None:
         return Reply("")
@@ -153,25 +149,25 @@ def _reply(body: Json, _: str | None) -> Reply:
     return Reply(text)
 
 
-async def _in_thread(work: Callable[[], str]) -> str:
+async def _in_thread(work: Callable[[], Reply]) -> Reply:
     """Return the result of ``work`` from a daemon thread.
 
     The interpreter waits for threads of the event loop's pool when it exits, which could take ten
     minutes with a slow server; it does not wait for daemon threads.
     """
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[str] = loop.create_future()
+    future: asyncio.Future[Reply] = loop.create_future()
 
-    def resolve(result: str | None, error: BaseException | None) -> None:
+    def resolve(result: Reply | None, error: BaseException | None) -> None:
         if future.done():  # cancelled
             return
-        if error is None:
-            future.set_result(result or "")
-        else:
+        if result is not None:
+            future.set_result(result)
+        elif error is not None:
             future.set_exception(error)
 
     def run() -> None:
-        result: str | None = None
+        result: Reply | None = None
         error: BaseException | None = None
         try:
             result = work()

@@ -19,14 +19,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from kgbench.connectors import CallAbandoned, Connector, failures, openai
+from kgbench.connectors import CallAbandoned, Connector, error_bodies, openai, reply_signs
 from kgbench.connectors.bodies import turns
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import Option, read
+from kgbench.connectors.reply_signs import Meaning
 from kgbench.connectors.servers import Service
 from kgbench.errors import ContextTooLong, ModelSpecError, ProviderError, ProviderRefused
-from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
+from kgbench.model import Json, ModelSetup, Reply, Request, Usage
 
 # Passed to the engine if they are set, under vLLM's own names.
 _ENGINE = {
@@ -83,7 +84,7 @@ def open(setup: ModelSetup, timeout: float) -> Connector:  # noqa: A001 - the in
     for name in setup.sampling:
         if name in _RESERVED:
             raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
-    return InProcess(setup, options, Caller(setup.spec, timeout))
+    return InProcess(setup, options, Caller(setup.spec, timeout, model=setup.model_id))
 
 
 def _on_server(setup: ModelSetup) -> ModelSetup:
@@ -235,9 +236,12 @@ class InProcess:
 
     def _reply(self, output: Any) -> Reply | ProviderError:
         completion = output.outputs[0] if output.outputs else None
-        if completion is None or completion.finish_reason in (None, "abort", "error"):
+        if completion is None or completion.finish_reason is None:
             return self._caller.error("the engine gave the answer up")
-        cut = completion.finish_reason == "length"
+        try:
+            outcome = reply_signs.outcome(completion.finish_reason, content=bool(completion.text))
+        except ProviderError as error:
+            return self._caller.error(str(error))
         return Reply(
             text=completion.text,
             usage=Usage(
@@ -248,12 +252,13 @@ class InProcess:
             model=self._setup.model_id,
             finish_reason=completion.finish_reason,
             request_id=output.request_id,
-            outcome=Outcome.TRUNCATED if cut else None,
+            outcome=outcome,
         )
 
     def _failure(self, error: Exception) -> ProviderError:
         message = self._caller.describe(f"{type(error).__name__}: {error}")
-        if failures.is_too_long(None, message):
+        sign = self._caller.sign(error_bodies.read(str(error)))
+        if sign is not None and sign.meaning is Meaning.CONTEXT_TOO_LONG:
             return ContextTooLong(message)
         # vLLM's class of request errors is not imported: older versions lack it, and it has moved.
         kinds = {kind.__name__ for kind in type(error).__mro__}

@@ -24,6 +24,7 @@ FIRST_WAIT = 2.0  # seconds between two polls of a batch
 LONGEST_WAIT = 60.0
 _GROWTH = 1.5
 _ATTEMPTS = 8  # to submit a batch
+_SHORT = 3  # further downloads of results that lack some
 _FAILURES = 60  # of polls in a row, which take about an hour
 
 _T = TypeVar("_T")
@@ -104,10 +105,13 @@ class BatchClient:
             return None if batch_id is None else replace(batch, id=batch_id)
 
     async def ended(self, batch: Batch) -> BatchStatus:
-        """Poll ``batch`` until it has ended, and return its final status."""
+        """Poll ``batch`` until it has ended and names its results, and return its final status.
+
+        If it does not name them within about an hour, the batch is left to the next session.
+        """
         assert batch.id is not None
         batch_id = batch.id
-        polls, before = 0, ""
+        polls, late, before = 0, 0, ""
         while True:
             status = await self._retry(lambda: self._provider.status(batch_id))
             state = f"{status.state} {status.finished}"
@@ -118,14 +122,24 @@ class BatchClient:
                 )
             if status.missing is not None:
                 return status
+            late += status.is_late
+            if late >= _FAILURES:
+                raise BatchesRefused(
+                    f"the batch {batch_id} is {status.state}, but does not name its results: "
+                    f"repeat the command later to collect them"
+                )
             polls += 1
             await self._back_off(polls, None)
 
     async def results(self, batch: Batch, status: BatchStatus) -> AsyncIterator[Result]:
-        """Yield every result of the batch once, although fetching may restart after failures."""
+        """Yield every result of the batch once, although fetching may restart after failures.
+
+        If results are missing that the provider counts as finished, they are fetched again a few
+        times, because another request for them would be charged.
+        """
         assert batch.id is not None
         seen: set[str] = set()
-        failures = 0
+        failures = short = 0
         while True:
             try:
                 async for result in self._provider.results(batch.id, status):
@@ -140,7 +154,11 @@ class BatchClient:
                 failures += 1
                 await self._wait_after_failure(failures, error)
             else:
-                return
+                short += 1
+                if len(seen) >= status.finished or short > _SHORT:
+                    return
+                self._journal.note("batch-short", batch=batch.id, results=len(seen))
+                await self._back_off(short, None)
 
     async def pause(self, seconds: float) -> None:
         """Wait for ``seconds``, or until the run is given up."""

@@ -32,6 +32,7 @@ LONGEST_WAIT = 60.0
 CHARACTERS_PER_TOKEN = 4  # about right for English text; used for estimates only
 PASSES = 8  # iterations of the event loop that suffice to read and log an arrived reply
 _SPARE = 100  # retries beyond one for each call
+_MOST_UNREAD = 1  # retries after replies that cannot be parsed, for which a provider may charge
 _REFUSALS_PER_RETRY = 4  # rate-limited attempts cost nothing, so more of them are allowed
 
 
@@ -77,12 +78,15 @@ class RetryPolicy:
         """Count a call that is made for the first time."""
         self._budget += 1
 
-    def wait(self, failures: int, refusals: int, error: ProviderError) -> float | None:
+    def wait(
+        self, failures: int, refusals: int, error: ProviderError, unread: int = 0
+    ) -> float | None:
         """Return the seconds to wait before the next attempt, or ``None`` for no retry.
 
-        ``failures`` and ``refusals`` (rate limits) count those of this call, this one included.
+        ``failures`` and ``refusals`` (rate limits) count those of this call, this one included;
+        ``unread`` are the failures whose responses could not be parsed.
         """
-        if isinstance(error, ProviderRefused | ContextTooLong):
+        if isinstance(error, ProviderRefused | ContextTooLong) or unread > _MOST_UNREAD:
             return None
         if failures > self._max_retries or refusals > self._max_retries * _REFUSALS_PER_RETRY:
             return None
@@ -167,7 +171,7 @@ class ModelClient:
         self._retry_policy.count_call()
         started = clock.now()
         fields = {"dialogue": dialogue, "round": len(request.messages) // 2}
-        failures = refusals = 0
+        failures = refusals = unread = 0
         while True:
             self._journal.note(
                 "request",
@@ -189,10 +193,12 @@ class ModelClient:
                 seconds = round((ended - started).total_seconds(), 6)
                 self._journal.reply(result, **fields, seconds=seconds)
                 return call
-            self._replies.drop_responses(exchange)
+            if not result.unread:  # its bytes are kept: a later version may be able to read them
+                self._replies.drop_responses(exchange)
+            unread += result.unread
             refusals += isinstance(result, RateLimited)
             failures += not isinstance(result, RateLimited)
-            wait = self._retry_policy.wait(failures, refusals, result)
+            wait = self._retry_policy.wait(failures, refusals, result, unread)
             self._journal.note(
                 "failure",
                 **fields,

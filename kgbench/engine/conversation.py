@@ -57,8 +57,8 @@ class DialogueResult:
     """The result of holding a planned dialogue.
 
     ``failure`` is the last call if it failed. ``uncounted`` estimates the tokens of answers that
-    came without token counts. ``recovered`` counts answers that an earlier session had received
-    but not stored; they are not among the ``calls``.
+    came without token counts; it is ``None`` if all were counted. ``recovered`` counts answers that
+    an earlier session had received but not stored; they are not among the ``calls``.
     """
 
     ending: Ending
@@ -66,7 +66,7 @@ class DialogueResult:
     calls: int
     recovered: int = 0
     failure: Call | None = None
-    uncounted: int = 0
+    uncounted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,11 +338,9 @@ def _with_answer(planned: PlannedDialogue, call: Call) -> Call:
 def _result(ending: Ending, all_calls: Sequence[Call], recovered: int) -> DialogueResult:
     failed = all_calls[-1] if all_calls and all_calls[-1].failure is not None else None
     live = [call for call in all_calls if call.reused is None]
-    silent = sum(
-        len(call.reply.text) for call in live if call.reply and call.reply.usage.input is None
-    )
+    silent = [len(c.reply.text) for c in live if c.reply and not c.reply.usage.counted]
     calls = len(live) - recovered
-    uncounted = silent // CHARACTERS_PER_TOKEN
+    uncounted = sum(silent) // CHARACTERS_PER_TOKEN if silent else None
     return DialogueResult(ending, _total(all_calls), calls, recovered, failed, uncounted)
 
 

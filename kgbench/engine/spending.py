@@ -183,28 +183,29 @@ class Spending:
                 spent.estimate = most
         return reached
 
-    def end(self, model: str, usage: CallUsage, uncounted: int) -> Decimal | None:
+    def end(self, model: str, usage: CallUsage, uncounted: int | None) -> Decimal | None:
         """End a dialogue and return its cost in USD.
 
-        ``uncounted`` is an estimate of the tokens of answers without counts.
+        ``uncounted`` is an estimate of the tokens of answers without counts, and ``None`` if there
+        are none. The cost is ``None`` if it is unknown.
         """
         if model in self._free:
             return Decimal(0)
         self._under_way[model] -= 1
         self._ended.set()
         self._ended = asyncio.Event()
-        tokens = (usage.input or 0) + (usage.output or 0) + uncounted
+        tokens = (usage.input or 0) + (usage.output or 0) + (uncounted or 0)
         self._tokens += tokens
         price = self.prices[model]
         if price is None:
             self._session_spending[model].add(tokens, Decimal(0))
             return None
         cost = price.cost(CallUsage(usage.input or 0, usage.output or 0, usage.cached))
-        guess = self._guessed(model, uncounted)
+        guess = self._guessed(model, uncounted or 0)
         assert cost is not None
         self._cost += cost + guess
         self._session_spending[model].add(tokens, cost + guess)
-        return None if uncounted else cost
+        return cost if uncounted is None else None
 
     @property
     def reached(self) -> str | None:

@@ -63,7 +63,7 @@ class Usage:
             self.failures += calls
             return
         self.answers += calls
-        self.uncounted += calls if tokens.input is None else 0
+        self.uncounted += 0 if tokens.counted else calls
         read, written = calls * (tokens.input or 0), calls * (tokens.output or 0)
         cached = calls * (tokens.cached or 0)
         self.input += read

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from numbers import Integral
 
+from kgbench.connectors import extraction as steps
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Json, Outcome, Task, TaskClass
@@ -68,11 +69,14 @@ def score(
     case: int = 0,
     seed: int = 0,
     limits: JudgeLimits | None = None,
+    extraction: str = steps.DEFAULT,
 ) -> Scored:
     """Judge the ``answers`` of one dialogue in a child process with limits, as a run does.
 
-    The first answer is to the prompt, each further one to the feedback on the one before. Raises
-    :class:`~kgbench.errors.TaskError` for a number of answers that the task does not take, and
+    The first answer is to the prompt, each further one to the feedback on the one before.
+    ``extraction`` names the step that separates reasoning from them, as the option of models does.
+    Raises :class:`~kgbench.errors.TaskError` for a number of answers that the task does not take,
+    :class:`~kgbench.errors.ModelSpecError` for an unknown step, and
     :class:`~kgbench.errors.EvaluationError` if the judge fails.
 
     >>> kgbench.score("RdfFriendCount-turtle-1", "I do not know.").main
@@ -81,6 +85,8 @@ def score(
     task_class = catalogue.task_class(_task(label).task_class)
     if not 0 < len(answers) <= task_class.max_rounds:
         raise TaskError(f"{label} takes 1 to {task_class.max_rounds} answers, not {len(answers)}")
+    step = steps.find(extraction)
+    answers = tuple(step(answer).text for answer in answers)
     asked_case = example(label, case, seed=seed).case
     requests = [JudgeRequest(asked_case, answers[: k + 1]) for k in range(len(answers))]
     verdicts = judge_batch(requests, limits or JudgeLimits())

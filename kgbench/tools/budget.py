@@ -84,7 +84,7 @@ def limits_dollars(parameters: Mapping[str, Any]) -> bool:
 def spent(turns: Sequence[Turn], cost: Cost = lambda _: None) -> Spent:
     """Return the use of the answered calls of ``turns``.
 
-    If a provider reports no token counts, a token is four characters, and a call reads the whole
+    Where a provider reports no token count, a token is four characters, and a call reads the whole
     dialogue before it.
     """
     tokens, seconds, dollars = 0, 0.0, Decimal(0)
@@ -95,10 +95,14 @@ def spent(turns: Sequence[Turn], cost: Cost = lambda _: None) -> Spent:
             if call.reply is None:
                 continue
             usage = call.reply.usage
-            if usage.input is None and usage.output is None:
-                written = len(call.reply.text) // _CHARACTERS_PER_TOKEN
-                usage = Usage(read // _CHARACTERS_PER_TOKEN, written)
-            counted = Usage(usage.input or 0, usage.output or 0, usage.cached)
+            guess = Usage(
+                read // _CHARACTERS_PER_TOKEN, len(call.reply.text) // _CHARACTERS_PER_TOKEN
+            )
+            counted = Usage(
+                guess.input if usage.input is None else usage.input,
+                guess.output if usage.output is None else usage.output,
+                usage.cached,
+            )
             tokens += (counted.input or 0) + (counted.output or 0)
             dollars += cost(counted) or Decimal(0)
             if call.batch is None:

@@ -53,6 +53,41 @@ def test_every_step_keeps_all_of_the_text(thought: str, answer: str) -> None:
                 assert "".join(part.split()) in kept
 
 
+@pytest.mark.parametrize(
+    ("step", "text", "answer", "reasoning"),
+    [
+        ("think-block/2", "<think>a</think>b", "b", "a"),
+        ("think-block/2", "[THINK]a[/THINK] b", "b", "a"),
+        ("think-block/2", "<thought>a</thought><reasoning>c</reasoning>b", "b", "a\n\nc"),
+        ("think-block/2", "<seed:think>a</seed:think>b", "b", "a"),
+        ("think-block/2", "◁think▷a◁/think▷b", "b", "a"),
+        (
+            *("think-block/2", "<|begin_of_thought|>a<|end_of_thought|>"),
+            *("", "a"),
+        ),
+        ("think-block/2", "<thought>a", "", "a"),
+        ("think-block/2", "b <thought>a</thought>", "b <thought>a</thought>", None),
+        (
+            "channels/1",
+            "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b",
+            *("b", "a"),
+        ),
+        ("channels/1", "<|channel|>final<|message|>b<|return|>", "b", ""),
+        ("channels/1", "<|channel|>analysis<|message|>a", "", "a"),
+        ("channels/1", "analysisa b cassistantfinalb", "b", "a b c"),
+        ("channels/1", "analysis of b", "analysis of b", None),
+    ],
+)
+def test_further_marks_of_reasoning_are_separated(
+    step: str, text: str, answer: str, reasoning: str | None
+) -> None:
+    """Blocks in the marks of many models, and the channels of gpt-oss."""
+    assert (answer, reasoning) == extraction.find(step)(text)
+    assert extraction.fitting(text) in (
+        (step, "think-block/1") if reasoning is not None else (None,)
+    )
+
+
 def test_the_default_takes_the_text_as_it_is() -> None:
     """By default the whole text is the answer, as for published dialogues."""
     assert extraction.find(extraction.DEFAULT)("<think>a</think>b").text == "<think>a</think>b"

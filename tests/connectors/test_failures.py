@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.connectors import failures
+from kgbench.connectors.calls import Caller
 from kgbench.errors import (
     ContextTooLong,
     ProviderError,
@@ -18,7 +21,61 @@ from kgbench.errors import (
     ProviderTimeout,
     RateLimited,
 )
+from kgbench.model import Outcome
 
+NAME = "my models/context-length-exceeded-7b, whose context length exceeds all"
+CALLER = Caller(f"openai:{NAME}", 1.0, model=NAME)
+# In the words of OpenAI, Anthropic, Google, llama.cpp, vLLM, LM Studio, OpenRouter and others.
+TOO_LONG = (
+    "This model's maximum context length is 8192 tokens",
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed",
+    "the request exceeds the available context size",
+    "request (4476 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    "Context size has been exceeded.",
+    "Input length 9000 exceeds model's maximum context length 8192",
+    "You passed 8193 input tokens. However, the model's context length is only 8192 tokens.",
+    "The decoder prompt (length 9) is longer than the maximum model length of 8",
+    "max_tokens must be at least 1, got -799",
+    "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+    "Trying to keep the first 6000 tokens when context the overflows.",
+    "the model is loaded with context length of only 4096 tokens, which is not enough",
+    "Requested tokens (5000) exceed context window of 2048",
+    "`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000 `inputs` tokens",
+    "Range of input length should be [1, 30720]",
+    "Your request exceeded model token limit: 8192",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+    "too many tokens: total number of tokens in the prompt cannot exceed 4081",
+    "Input is too long for requested model.",
+    "Your input exceeds the context window of this model. Please adjust your input.",
+    "Please reduce the length of the messages or completion.",
+    "the number of input tokens 9000 cannot exceed the total tokens limit 8192",
+    "Prompt exceeds max length",
+)
+# In the words of DeepSeek, xAI, Alibaba, Anthropic, OpenRouter, OpenAI, Azure, Moonshot, Zhipu.
+REFUSED = (
+    "Content Exists Risk",
+    "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO",
+    "Output data may contain inappropriate content.",
+    "Output blocked by content filtering policy",
+    'Your chosen model requires moderation and your input was flagged for "violence"',
+    "Your request was rejected as a result of our safety system",
+    "your prompt was flagged as potentially violating our usage policy",
+    "The response was filtered due to the prompt triggering the content management policy.",
+    "The request was rejected because it was considered high risk",
+    "系统检测到输入或生成内容可能包含不安全或敏感内容",
+)
+NEITHER = (
+    (413, "Request too large on tokens per minute (TPM): reduce your message size", RateLimited),
+    (429, "would exceed the rate limit of 40,000 input tokens per minute", RateLimited),
+    (400, "max_tokens is too large: 40000. The maximum context length is 8", ProviderRefused),
+    (404, f"The model `{NAME}` does not exist", ProviderRefused),
+    (500, "out of memory: reduce max_model_len", ProviderError),
+    (403, "Your account has been disabled: violation of our usage policy", ProviderRefused),
+    (403, "Request blocked by security policy", ProviderRefused),
+    (403, "Your newly created team doesn't have any credits yet.", ProviderRefused),
+)
 _KEYS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", min_size=12)
 
 
@@ -94,47 +151,84 @@ def test_any_retry_after_is_usable_or_unsaid(header: str) -> None:
     assert wait is None or 0 <= wait < float("inf")
 
 
+def _error(status: int, body: Any = "", headers: dict[str, str] | None = None) -> ProviderError:
+    """Return the error that a response with this status and error body means."""
+    text = body if isinstance(body, str) else json.dumps(body)
+    with pytest.raises(ProviderError) as raised:
+        CALLER.failed(status, text, headers or {})
+    assert raised.value.status == status
+    return raised.value
+
+
 @pytest.mark.parametrize(
-    ("status", "details", "error"),
+    ("status", "code", "wait", "error"),
     [
-        (400, {}, ProviderRefused),
-        (400, {"code": "context_length_exceeded"}, ContextTooLong),
-        (401, {}, ProviderRefused),
-        (403, {}, ProviderRefused),
-        (404, {}, ProviderRefused),
-        (408, {}, ProviderTimeout),
-        (409, {}, ProviderError),
-        (413, {}, ContextTooLong),
-        (422, {}, ProviderRefused),
-        (429, {}, RateLimited),
-        (429, {"code": "insufficient_quota"}, ProviderRefused),
-        (500, {}, ProviderError),
-        (503, {}, ProviderError),
-        (429, {"wait": 3600.0}, RateLimited),
-        (429, {"wait": 99999999999.0}, ProviderRefused),
-        (503, {"wait": float("inf")}, ProviderRefused),
-        (503, {"wait": 2.0}, RateLimited),
-        (504, {}, ProviderTimeout),
-        (529, {}, ProviderError),
+        (400, None, None, ProviderRefused),
+        (400, "context_length_exceeded", None, ContextTooLong),
+        (401, None, None, ProviderRefused),
+        (403, None, None, ProviderRefused),
+        (404, None, None, ProviderRefused),
+        (408, None, None, ProviderTimeout),
+        (409, None, None, ProviderError),
+        (413, None, None, ProviderRefused),
+        (413, "rate_limit_exceeded", None, RateLimited),
+        (418, None, None, ProviderError),
+        (422, None, None, ProviderRefused),
+        (429, None, None, RateLimited),
+        (429, "insufficient_quota", None, ProviderRefused),
+        (500, None, None, ProviderError),
+        (503, None, None, ProviderError),
+        (429, None, "3600", RateLimited),
+        (429, None, "99999999999", ProviderRefused),
+        (503, None, "2", RateLimited),
+        (504, None, None, ProviderTimeout),
+        (529, None, None, ProviderError),
     ],
 )
 def test_each_status_means_one_error(
-    status: int, details: dict[str, object], error: type[ProviderError]
+    status: int, code: str | None, wait: str | None, error: type[ProviderError]
 ) -> None:
     """Each status is retried, delayed, refused or too long, as its meaning requires."""
-    assert error is type(failures.of_status(status, "message", **details))
+    headers = {} if wait is None else {"Retry-After": wait}
+    assert error is type(_error(status, {"error": {"message": "no", "code": code}}, headers))
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "This model's maximum context length is 8192 tokens",
-        "prompt is too long: 210000 tokens > 200000 maximum",
-        "The input token count (1200000) exceeds the maximum number of tokens allowed",
-        "the request exceeds the available context size",
-        "Input length 9000 exceeds model's maximum context length 8192",
-    ],
-)
+@pytest.mark.parametrize("message", TOO_LONG)
 def test_too_long_is_recognised_in_the_words_of_each_provider(message: str) -> None:
-    """A 400 that complains about length is ``ContextTooLong``."""
-    assert isinstance(failures.of_status(400, message), ContextTooLong)
+    """An error that complains about length is ``ContextTooLong``, whatever its status."""
+    for status in (400, 422, 500):
+        assert isinstance(_error(status, {"error": {"message": message}}), ContextTooLong)
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_a_refusal_is_recognised_in_the_words_of_each_provider(message: str) -> None:
+    """An error of a content filter is a refused answer, whatever its status."""
+    for status in (400, 403, 451):
+        reply = CALLER.failed(status, json.dumps({"error": {"message": message}}), {})
+        assert (reply.text, reply.outcome) == ("", Outcome.REFUSED)
+
+
+@pytest.mark.parametrize(("status", "message", "error"), NEITHER)
+def test_words_that_only_resemble_are_not_final(
+    status: int, message: str, error: type[ProviderError]
+) -> None:
+    """Rate limits, accounts, options and names of models are not the length or a refusal."""
+    assert error is type(_error(status, {"error": {"message": message}}))
+
+
+def test_a_limit_of_a_proxy_is_named() -> None:
+    """A page of status 413 comes from a proxy: its title is shown, with what to raise."""
+    page = "<html><head><title>413 Request Entity Too Large</title></head></html>"
+    assert "413 Request Entity Too Large (a limit of the server or of a proxy" in str(
+        _error(413, page)
+    )
+
+
+def test_retry_after_counts_from_the_clock_of_the_server() -> None:
+    """A date to retry after is relative to the ``Date`` of the response, not to our clock."""
+    now = time.time() + 7200
+    headers = {
+        "date": email.utils.formatdate(now, usegmt=True),
+        "retry-after": email.utils.formatdate(now + 5, usegmt=True),
+    }
+    assert failures.retry_after(headers) == 5.0

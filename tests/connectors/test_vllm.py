@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kgbench.connectors import CallAbandoned, vllm
+from kgbench.connectors.reply_signs import Kind, Meaning, Sign, signs
 from kgbench.errors import (
     ContextTooLong,
     ModelSpecError,
@@ -71,6 +73,25 @@ def _all(*prompts: str, timeout: float = PATIENCE, **rest: Any) -> list[Reply | 
             return await asyncio.gather(*calls, return_exceptions=True)
 
     return asyncio.run(talk())
+
+
+@pytest.mark.parametrize(
+    "sign", [sign for sign in signs() if sign.kind is Kind.ENDING], ids=lambda sign: sign.words[0]
+)
+def test_endings_of_the_engine_are_those_that_are_declared(sign: Sign) -> None:
+    """Each declared ending, and an undeclared one, means the same as at a server."""
+    setup = setup_for("vllm", "org/model")
+    connector: Any = vllm.open(setup, PATIENCE)
+    for word in (*sign.words, "gone_fishing"):
+        said = SimpleNamespace(text="text", finish_reason=word, token_ids=(1,))
+        output = SimpleNamespace(
+            outputs=[said], prompt_token_ids=(1,), num_cached_tokens=0, request_id="r"
+        )
+        result = connector._reply(output)
+        judged = sign.meaning is not Meaning.PROVIDER_ERROR and word != "gone_fishing"
+        assert isinstance(result, Reply if judged else ProviderError)
+        if isinstance(result, Reply):
+            assert (result.outcome or "scored") == sign.meaning
 
 
 def test_what_is_asked_at_once_is_one_batch(engine: Any) -> None:

@@ -81,7 +81,7 @@ def test_the_advice_asks_again_once_the_cause_is_mended(server):
     with open_store("memory:") as store:
         hold(store, plan_of(server))
         (info,) = reading.runs(store)
-        warnings = " ".join(run_results(store, info, whole_store=False).warnings())
+        warnings = " ".join(run_results(store, info, whole_store=False).warnings)
         server._script = always()
         as_before = hold(store, plan_of(server))
         left_open = hold(store, plan_of(server), retry_errors=False)

@@ -11,6 +11,7 @@ import pytest
 
 from kgbench.connectors import CallAbandoned, failures
 from kgbench.connectors.batches import BatchStatus, Result, Undecided
+from kgbench.connectors.reply_signs import Meaning
 from kgbench.engine import Journal
 from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
 from kgbench.engine.calls import ModelClient, RetryPolicy
@@ -169,11 +170,11 @@ def test_the_knocking_ends():
 
 
 @pytest.mark.parametrize("said", [0.0, 0.01])
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_wait_of_nothing_is_no_wait_that_a_provider_asks_for(said, status):
+@pytest.mark.parametrize("meaning", [Meaning.RATE_LIMITED, Meaning.PROVIDER_ERROR])
+def test_a_wait_of_nothing_is_no_wait_that_a_provider_asks_for(said, meaning):
     """Retries after ``Retry-After: 0`` are as far apart, and as few, as those without it."""
     patience = RetryPolicy(max_retries=1_000, scale=1.0)
-    error = failures.of_status(status, "slower", wait=said)
+    error = failures.of_meaning(meaning, "slower", wait=said)
     waits = [patience.wait(0, refusals, error) for refusals in range(1, 102)]
 
     assert isinstance(error, RateLimited)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kgbench import testing
-from kgbench.errors import EvaluationError, TaskError
+from kgbench.errors import EvaluationError, ModelSpecError, TaskError
 from kgbench.execution.judging import JudgeLimits, end_child
 from kgbench.model import Outcome, Verdict
 from kgbench.testing import scores
@@ -69,6 +69,17 @@ def test_a_dialogue_is_scored_as_a_whole():
     assert first.feedback is not None
     assert (whole.feedback, whole.outcome, whole.main) == (None, Outcome.SCORED, 1.0)
     assert whole.scores["mean_combined"] < whole.scores["max_combined"] == 1.0
+
+
+def test_an_extraction_separates_reasoning_from_answers():
+    """Reasoning before an answer is not judged if a step that separates it is named."""
+    label = "RdfFriendCount-turtle-1"
+    best = testing.example(label).reference
+    said, expected = f"<think>It is easy.</think>{best}", testing.score(label, best).scores
+    assert testing.score(label, said, extraction="think-block/1").scores == expected
+    assert testing.score(label, said).scores["brevity"] < expected["brevity"]
+    with pytest.raises(ModelSpecError, match="there is no answer extraction"):
+        testing.score(LABEL, said, extraction="think")
 
 
 def test_an_answer_that_is_ended_has_no_main_score():

@@ -10,12 +10,16 @@ from tests.support.servers.scripts import Behaviour, Entry
 
 
 class Prepared:
-    """Returns ``responses`` in turn: bodies of status 200, or whole responses; see ``Speech``."""
+    """Returns ``responses`` in turn: bodies of status 200, or whole responses; see ``Speech``.
+
+    With ``forever``, the last one is returned to all further requests.
+    """
 
     METHODS = ("GET", "POST")
 
-    def __init__(self, *responses: Any, prefix: str = "") -> None:
+    def __init__(self, *responses: Any, prefix: str = "", forever: bool = False) -> None:
         self.PREFIX = prefix
+        self._forever = forever
         self._responses = list(responses)
 
     def prompt(self, body: Any) -> str:  # noqa: ARG002 - required by the protocol
@@ -26,5 +30,6 @@ class Prepared:
         """Return the next response, or status 418, which no client expects, if none is left."""
         if not self._responses:
             return Response(418, {"error": {"message": "nothing was prepared"}})
-        found = self._responses.pop(0)
+        last = self._forever and len(self._responses) == 1
+        found = self._responses[0] if last else self._responses.pop(0)
         return found if isinstance(found, Response) else Response(200, found)

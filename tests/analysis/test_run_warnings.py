@@ -7,14 +7,12 @@ from collections import Counter
 
 import pytest
 
-from kgbench.analysis.run_results import RunResults, is_endless
-from kgbench.analysis.tables import Table
+from kgbench.analysis.run_warnings import about_model, is_endless
 
 
 def warnings(outcomes: Counter[str], endless: int) -> list[str]:
     """Return the warnings about a model whose answers have these outcomes."""
-    table = Table("", (), ())
-    return [*RunResults(table, {"m": outcomes}, Counter(m=endless), [], []).warnings()]
+    return [*about_model("m", outcomes, endless, {})]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Warnings about the answers of a run: what makes its scores say little about the models."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.identity_changes import identity_changes
+from kgbench.connectors import extraction
+from kgbench.rdf import queries
+from kgbench.record.reading import RunInfo
+from kgbench.store.protocol import Store
+from kgbench.store.templates import fill
+
+MANY = 0.1  # the least share of a model's answers with an outcome that causes a warning
+#: Advice by outcome, for outcomes in which answers say little about the ability of a model.
+HINTS = {
+    "truncated": "raise max_tokens, or choose a model with a longer context",
+    "context-too-long": "choose a model with a longer context, or smaller tasks; if the context of "
+    "its server was raised, the same command with --retry-errors asks again",
+    "refused": "read what the model wrote instead",
+    "unparsable": "read whether the model keeps to the form that prompts ask for",
+    "empty": "read whether the answer went into the reasoning, or was cut off",
+}
+_REPEATED = 4  # times that a text must end with the same characters, at least
+_COVERED = 100  # characters that they cover, at least
+_LONGEST = 400  # characters that are repeated, at most
+
+
+def warnings(store: Store, run: RunInfo, outcomes: Mapping[str, Counter[str]]) -> list[str]:
+    """Return a line for each reason to doubt the scores of a run.
+
+    ``outcomes`` counts the answers of each model (name) by outcome. The first lines are about other
+    models or addresses behind the names of models.
+    """
+    models = fetch.models(store)
+    endless: Counter[str] = Counter()
+    for row in queries.run(store, "truncated-answers", runGraph=run.graph):
+        endless[models.name(row["model"].value)] += is_endless(row["answerText"].value)
+    aloud: dict[str, Counter[str]] = {}
+    for row in store.query(fill("reasoning-in-answers.rq", graph=run.graph)):
+        step = extraction.fitting(row["value"].value)
+        if step is not None:
+            aloud.setdefault(models.name(row["model"].value), Counter())[step] += 1
+    lines = identity_changes(store, run)
+    for model, counts in sorted(outcomes.items()):
+        lines += about_model(model, counts, endless[model], aloud.get(model, {}))
+    return lines
+
+
+def about_model(
+    model: str, outcomes: Counter[str], endless: int, aloud: Mapping[str, int]
+) -> Iterator[str]:
+    """Yield the warnings about the answers of a model.
+
+    ``endless`` counts those that repeat the same text until they are cut off, ``aloud`` those that
+    begin with reasoning, by the extraction step that separates it.
+    """
+    answers = sum(outcomes.values())
+    things = f"{answers:,} {'answer' if answers == 1 else 'answers'} of {model}"
+    if endless:
+        yield (
+            f"{endless:,} of {things} repeat the same text up to the limit of tokens: "
+            f"a higher limit does not help"
+        )
+    for outcome, hint in HINTS.items():
+        number = outcomes[outcome] - (endless if outcome == "truncated" else 0)
+        if number > 0 and number >= MANY * answers:
+            yield f"{number:,} of {things} are {outcome.replace('-', ' ')}: {hint}"
+    for step, number in aloud.items():
+        if number >= MANY * answers:
+            yield (
+                f"{number:,} of {things} begin with reasoning, which is judged with them: "
+                f"the option extraction={step} separates it"
+            )
+
+
+def is_endless(text: str) -> bool:
+    """Return whether ``text`` ends with the same characters again and again.
+
+    Small models fall into such loops, and leave them only at a limit.
+
+    >>> is_endless("Anne knows Bob. " + "Bob knows Anne. " * 9), is_endless("a, b, c, d")
+    (True, False)
+    """
+    for length in range(1, _LONGEST + 1):
+        covered = length * max(_REPEATED, -(-_COVERED // length))
+        tail = text[-covered:]
+        if len(tail) == covered and tail[length:] == tail[:-length] and tail.strip():
+            return True
+    return False

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from kgbench.cli.interruption import end_after
+
 if TYPE_CHECKING:
     from kgbench.publish.checks import Report
 
@@ -21,6 +23,9 @@ def check_publication(
     unprotected: Sequence[str],
     disclosed: Path | None = None,
     keys: Sequence[str] = (),
+    *,
+    max_megabytes: int,
+    seconds: float,
 ) -> Report:
     """Check a published folder, or some of its files, and optionally a file of disclosed values.
 
@@ -31,6 +36,7 @@ def check_publication(
     from kgbench.publish.settings import PASSWORD
     from kgbench.signing.keys import public_key
 
+    end_after(seconds)
     password = os.environ.get(PASSWORD) or None
     return check(
         *paths,
@@ -39,6 +45,7 @@ def check_publication(
         unprotected=unprotected,
         disclosed=disclosed,
         keys=[public_key(key) for key in keys],
+        max_bytes=max_megabytes << 20,
     )
 
 

@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.interruption import end_after
 
 _FOLDER = Path("kgbench-sources")
-_MOST = 4_096  # MB
-_SECONDS = 1_800.0
 
 
 def command(app: typer.Typer) -> None:
@@ -43,13 +42,8 @@ def harvest(
     unsigned: Annotated[
         bool, typer.Option("--unsigned", help="Also accept sources that were never signed.")
     ] = False,
-    max_megabytes: Annotated[
-        int,
-        typer.Option("--most", metavar="MB", help="Maximum download per source.", min=1),
-    ] = _MOST,
-    seconds: Annotated[
-        float, typer.Option("--seconds", help="Maximum time per source in seconds.", min=0.1)
-    ] = _SECONDS,
+    max_megabytes: options.MaxMegabytes = 8_192,
+    seconds: options.Seconds = 3_600.0,
     json_: options.AsJson = False,
 ) -> None:
     """Harvest publications of other groups, for `kgbench analyze leaderboard --sources`.
@@ -61,6 +55,7 @@ def harvest(
     from kgbench.harvest.harvester import harvest as harvested
     from kgbench.signing.keys import public_key
 
+    end_after(seconds)
     keys = [public_key(text) for text in key or ()]
     outcomes = []
     for outcome in harvested(

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from kgbench.errors import ImportRefused, SignatureError
-from kgbench.harvest.downloads import Limits, Source
+from kgbench.harvest.downloads import Source
 from kgbench.harvest.sources import HarvestedSource
+from kgbench.net.limits import Budget
 from kgbench.publish.checks.signatures import signed
 from kgbench.publish.recipe import FILE as RECIPE
 from kgbench.publish.settings import checked_base
@@ -51,7 +52,7 @@ def verified_offer(
     keys: Collection[str],
     known: HarvestedSource | None,
     scratch: Path,
-    limits: Limits,
+    budget: Budget,
     *,
     unsigned: bool,
 ) -> VerifiedOffer:
@@ -61,19 +62,19 @@ def verified_offer(
     ``known``. A source without signature is refused unless ``unsigned``. Raises
     :class:`~kgbench.errors.ImportRefused` and :class:`~kgbench.errors.SignatureError`.
     """
-    document = _document(source, SIGNATURE, scratch, limits)
+    document = _document(source, SIGNATURE, scratch, budget)
     if document is None:
-        _sums(source, scratch, limits, None)  # refuses a folder that is not a publication
+        _sums(source, scratch, budget, None)  # refuses a folder that is not a publication
         if keys or not unsigned or (known is not None and known.signer is not None):
             raise ImportRefused(
                 "it is not signed (or no longer signed), so its publisher is unknown: ask for a "
                 "signature; --unsigned accepts sources that never had one"
             )
-        return _unsigned(source, scratch, limits)
+        return _unsigned(source, scratch, budget)
     base = _base(document)
     if known is not None and known.base != base:
         raise ImportRefused(f"its base was {known.base}, and is now {base}: it is another source")
-    listed = _document(source, KEYS, scratch, limits)
+    listed = _document(source, KEYS, scratch, budget)
     if listed is None:
         raise ImportRefused(f"it has a signature, but no {KEYS}")
     iri = f"{base}{KEYS}"
@@ -91,7 +92,7 @@ def verified_offer(
         )
     names = [part.removeprefix(base) for part in stated.all(subject, DCTERMS.hasPart)]
     canonical = {n: stated.one(base + n, KGB.canonicalDigest) or "" for n in names if n != SUMS}
-    listing = _sums(source, scratch, limits, sums)
+    listing = _sums(source, scratch, budget, sums)
     missing = [name for name in canonical if name not in listing or not _PART.fullmatch(name)]
     if missing:
         raise ImportRefused(
@@ -101,9 +102,9 @@ def verified_offer(
     return VerifiedOffer(base, version, sums, history, parts, signer, canonical)
 
 
-def _document(source: Source, name: str, scratch: Path, limits: Limits) -> Document | None:
+def _document(source: Source, name: str, scratch: Path, budget: Budget) -> Document | None:
     path = scratch / name
-    if not source.get(name, path, limits, proofs.LARGEST):
+    if not source.get(name, path, budget, proofs.LARGEST):
         return None
     try:
         return proofs.read(path.read_bytes())
@@ -135,9 +136,9 @@ def _refuse_restored_keys(known: HarvestedSource | None, history: KeyHistory) ->
             raise SignatureError(f"its key {before.key} {change}")
 
 
-def _sums(source: Source, scratch: Path, limits: Limits, expected: str | None) -> dict[str, str]:
+def _sums(source: Source, scratch: Path, budget: Budget, expected: str | None) -> dict[str, str]:
     path = scratch / SUMS
-    if not source.get(SUMS, path, limits, _LARGEST_SUMS):
+    if not source.get(SUMS, path, budget, _LARGEST_SUMS):
         raise ImportRefused(f"it has no {SUMS}: it is not a publication of kgbench")
     content = path.read_bytes()
     if expected is not None and hashlib.sha256(content).hexdigest() != expected:
@@ -147,10 +148,10 @@ def _sums(source: Source, scratch: Path, limits: Limits, expected: str | None) -
     return {match[2]: match[1] for match in matches if match is not None}
 
 
-def _unsigned(source: Source, scratch: Path, limits: Limits) -> VerifiedOffer:
-    listing = _sums(source, scratch, limits, None)
+def _unsigned(source: Source, scratch: Path, budget: Budget) -> VerifiedOffer:
+    listing = _sums(source, scratch, budget, None)
     path = scratch / RECIPE
-    if not source.get(RECIPE, path, limits, proofs.LARGEST):
+    if not source.get(RECIPE, path, budget, proofs.LARGEST):
         raise ImportRefused(f"it has no {RECIPE}: it is not a publication of kgbench")
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != listing.get(RECIPE):

@@ -6,12 +6,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from datetime import UTC, datetime
 
 import pytest
 
 from kgbench.harvest.harvester import harvest
 from kgbench.publish.checks import file_reading
 from kgbench.publish.signing import Signer
+from kgbench.signing import proofs
 from kgbench.signing.keys import SigningKey
 from tests.publish.conftest import command, hasten, publish
 
@@ -110,3 +112,15 @@ def renew(group, path):
     sums.write_text(
         "".join(f"{told}  {name}\n" if one.endswith(f"  {name}") else f"{one}\n" for one in lines)
     )
+
+
+def seal(group, **changes):
+    """Sign the checksums of a group again, with ``changes`` of the signed document."""
+    path = group.site / "signature.jsonld"
+    content = proofs.read(path.read_bytes())
+    method = content.pop("proof")["verificationMethod"]
+    sums = hashlib.sha256((group.site / "SHA256SUMS").read_bytes()).hexdigest()
+    content["parts"][0]["sha256"] = sums
+    content.update(changes)
+    signed = proofs.secure(content, SigningKey.read(group.key), method, datetime.now(UTC))
+    path.write_text(proofs.serialise(signed))

@@ -178,6 +178,19 @@ def test_broken_signatures_are_told_in_words(copy, keyed, name, content):
     assert [file for file, _ in faults(copy, key(keyed))] == [name]
 
 
+@pytest.mark.parametrize("name", ["keys.jsonld", "signature.jsonld"])
+def test_blank_nodes_are_a_fault(copy, keyed, name):
+    """Blank nodes in a signed document, whose labelling may never end, are a fault at once."""
+    content = proofs.read((copy / name).read_bytes())
+    nodes = [f"_:{number}" for number in range(60)]
+    content["follows"] = [{"id": node, "follows": nodes} for node in nodes]
+    (copy / name).write_text(proofs.serialise(content))
+    [(file, message)] = faults(copy, key(keyed))
+
+    assert file == name
+    assert "blank nodes" in message
+
+
 def test_two_signed_checksums_are_a_fault(copy, keyed):
     """A signed document that states two checksums of the same list is a fault."""
     path = copy / "signature.jsonld"

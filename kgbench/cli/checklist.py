@@ -32,11 +32,11 @@ def check_publication(
     ``keys`` are public keys or files with public keys; the signatures must verify with one of
     them. Encrypted dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if set.
     """
+    end_after(seconds)
     from kgbench.publish.checks import check
     from kgbench.publish.settings import PASSWORD
     from kgbench.signing.keys import public_key
 
-    end_after(seconds)
     password = os.environ.get(PASSWORD) or None
     return check(
         *paths,

@@ -27,8 +27,8 @@ INTERRUPTED = (
 
 _READERS: Final = frozenset(("harvest", "import", "datasets"))  # of what others made
 _SUPERVISOR: Final = "KGBENCH_SUPERVISOR"  # the process that ends this one
-_PATIENCE: Final = 0.6  # seconds that a child has to end by itself after Ctrl-C
-_GRACE: Final = 1.0  # seconds beyond a time limit, in which a command may report it by itself
+_PATIENCE: Final = 0.4  # seconds that a child has to end by itself after Ctrl-C
+_GRACE: Final = 0.5  # seconds beyond a time limit, in which a command may report it by itself
 _SHOW_CURSOR: Final = "\x1b[?25h"  # an ended progress bar leaves it hidden
 
 

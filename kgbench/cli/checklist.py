@@ -29,14 +29,15 @@ def check_publication(
 ) -> Report:
     """Check a published folder, or some of its files, and optionally a file of disclosed values.
 
-    ``keys`` are public keys or files with public keys; the signatures must verify with one of
-    them. Encrypted dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if set.
+    ``keys`` are public keys, their files or files of lists; one of them must have signed. Encrypted
+    dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if set.
     """
     end_after(seconds)
     from kgbench.publish.checks import check
     from kgbench.publish.settings import PASSWORD
-    from kgbench.signing.keys import public_key
+    from kgbench.signing.key_list import KeyList
 
+    given = KeyList.given(keys)
     password = os.environ.get(PASSWORD) or None
     return check(
         *paths,
@@ -44,7 +45,8 @@ def check_publication(
         mldcat_shapes=shapes,
         unprotected=unprotected,
         disclosed=disclosed,
-        keys=[public_key(key) for key in keys],
+        keys=given.usable,
+        revoked=given.revoked,
         max_bytes=max_megabytes << 20,
     )
 

@@ -35,8 +35,8 @@ def harvest(
         typer.Option(
             "--key",
             metavar="PUBLIC",
-            help="A trusted public key, or its file; repeatable. Each source must be signed by one "
-            "of these keys or by a successor.",
+            help="A trusted public key, its file, or a list of keys (.keys); repeatable. Each "
+            "source must be signed by one of these keys.",
         ),
     ] = None,
     unsigned: Annotated[
@@ -53,13 +53,19 @@ def harvest(
     """
     from kgbench.characters import visible
     from kgbench.harvest.harvester import harvest as harvested
-    from kgbench.signing.keys import public_key
+    from kgbench.signing.key_list import KeyList
 
     end_after(seconds)
-    keys = [public_key(text) for text in key or ()]
+    keys = KeyList.given(key or ())
     outcomes = []
     for outcome in harvested(
-        addresses, into, keys, max_bytes=max_megabytes << 20, seconds=seconds, unsigned=unsigned
+        addresses,
+        into,
+        keys.usable,
+        keys.revoked,
+        max_bytes=max_megabytes << 20,
+        seconds=seconds,
+        unsigned=unsigned,
     ):
         outcomes.append(outcome)
         if not json_:

@@ -31,6 +31,7 @@ from kgbench.importers.rdf.parsing import RdfFile, scratch_folder, stage
 from kgbench.importers.rdf.sources import Origin, sha256, unpack
 from kgbench.net.limits import Budget
 from kgbench.signing import canonical
+from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.store import open_store
 from kgbench.store.iris import slug
 
@@ -69,6 +70,7 @@ def harvest(
     addresses: Collection[str],
     folder: Path,
     keys: Collection[str] = (),
+    revoked: Collection[KeyEntry] = (),
     *,
     max_bytes: int,
     seconds: float,
@@ -76,10 +78,11 @@ def harvest(
 ) -> Iterator[HarvestResult]:
     """Harvest publications into ``folder`` one by one; a refused source does not stop the others.
 
-    ``keys`` (Multikeys) are trusted; each source must be signed by one of them or by a successor.
-    Without ``keys`` sources are verified by their own keys, or by those known from the last
-    harvest. At most ``max_bytes`` are read (packed and unpacked) within ``seconds``; each source
-    may use an equal share of what those before it left. Raises
+    ``keys`` (Multikeys) are trusted; each source must be signed by one of them. Without ``keys``
+    sources are verified by their own keys, or by the signer of the last harvest. A key vouches for
+    nothing if it is among ``revoked``, or if a harvested source that the user trusts, or the source
+    itself, lists it as revoked. At most ``max_bytes`` are read (packed and unpacked) within
+    ``seconds``; each source may use an equal share of what those before it left. Raises
     :class:`~kgbench.errors.ImportRefused` if an address is not usable.
     """
     all_sources = [Source.named(address) for address in addresses]
@@ -98,6 +101,7 @@ def harvest(
                     folder_of_source,
                     known,
                     keys=keys,
+                    revoked=[*revoked, *_revoked(folder_of_source)],
                     scratch=scratch,
                     budget=budget,
                     unsigned=unsigned,
@@ -114,6 +118,7 @@ def _harvest_source(
     known: HarvestedSource | None,
     *,
     keys: Collection[str],
+    revoked: Collection[KeyEntry],
     scratch: Path,
     budget: Budget,
     unsigned: bool,
@@ -121,7 +126,9 @@ def _harvest_source(
     """Harvest one source; return its new state and the number of downloaded parts."""
     if known is not None and not (folder / "store").is_dir():
         known = replace(known, parts={})  # the store is gone: download everything again
-    offered = verified_offer(source, keys, known, scratch, budget, unsigned=unsigned)
+    offered = verified_offer(
+        source, keys, known, scratch, budget, revoked=revoked, unsigned=unsigned
+    )
     _refuse_used_base(folder, offered)
     parts = {} if known is None else known.parts
     changed = [name for name, digest_ in offered.parts.items() if parts.get(name) != digest_]
@@ -142,7 +149,7 @@ def _harvest_source(
         sums=offered.sums,
         signer=offered.signer,
         vouched=bool(keys) or (known is not None and known.vouched),
-        keys=tuple(offered.history.entries.values()),
+        keys=tuple(_with_earlier(offered.keys, known)),
         parts=offered.parts,
     )
     folder.mkdir(parents=True, exist_ok=True)
@@ -214,6 +221,20 @@ def _replacing(path: Path) -> Iterator[None]:
             old.rename(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _revoked(folder: Path) -> Iterator[KeyEntry]:
+    """Yield keys that are revoked by the source in ``folder`` or by a trusted one beside it."""
+    for path in folder.parent.glob("*"):
+        source = sources.read(path) if path.is_dir() else None
+        if source is not None and (source.vouched or path == folder):
+            yield from KeyList(source.keys).revoked
+
+
+def _with_earlier(listed: KeyList, known: HarvestedSource | None) -> Collection[KeyEntry]:
+    """Return the listed keys, and those that were known to be revoked: they stay so."""
+    earlier = [] if known is None else KeyList(known.keys).revoked
+    return (listed.entries | KeyList(earlier).entries).values()
 
 
 def _refuse_used_base(folder: Path, offered: VerifiedOffer) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgbench.errors import ResourceError
-from kgbench.signing.key_history import KeyEntry, KeyHistory
+from kgbench.signing.key_list import KeyEntry
 
 STATE: Final = "source.json"
 
@@ -26,7 +26,7 @@ class HarvestedSource:
     """The state of a harvested source.
 
     ``signer`` is the key (Multikey) that signed it, ``None`` for an unsigned source; ``vouched``
-    says whether a key from the user vouches for the signer. ``keys`` are all keys of the signer.
+    says whether the user has named that key. ``keys`` are the keys that the source lists.
     ``sums`` is the SHA-256 of the source's ``SHA256SUMS``, and ``parts`` has the SHA-256 of its
     data files by path.
     """
@@ -42,15 +42,10 @@ class HarvestedSource:
     keys: tuple[KeyEntry, ...] = ()
     parts: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def history(self) -> KeyHistory:
-        """The history of the signer's keys."""
-        return KeyHistory(self.keys)
-
     def is_called(self, name: str) -> bool:
         """Return whether ``name`` is the name, address, base or a key of this source."""
         called = {self.name, self.address, self.address.rstrip("/"), self.base, self.signer}
-        return name in called or name in self.history.entries
+        return name in called
 
 
 def read(folder: Path) -> HarvestedSource | None:
@@ -61,9 +56,7 @@ def read(folder: Path) -> HarvestedSource | None:
     path = folder / STATE
     try:
         fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return HarvestedSource(
-            **{**fields, "keys": tuple(KeyEntry(**key) for key in fields["keys"])}
-        )
+        return HarvestedSource(**{**fields, "keys": tuple(map(KeyEntry.of, fields["keys"]))})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, LookupError) as error:

@@ -15,12 +15,11 @@ from kgbench.errors import ImportRefused, SignatureError
 from kgbench.harvest.downloads import Source
 from kgbench.harvest.sources import HarvestedSource
 from kgbench.net.limits import Budget
-from kgbench.publish.checks.signatures import signed
 from kgbench.publish.recipe import FILE as RECIPE
 from kgbench.publish.settings import checked_base
 from kgbench.publish.signing import KEYS, SIGNATURE, SUMS
 from kgbench.signing import proofs
-from kgbench.signing.key_history import KeyHistory
+from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.signing.proofs import Document, Statements
 from kgbench.vocab import DCAT, DCTERMS, KGB
 
@@ -41,7 +40,7 @@ class VerifiedOffer:
     base: str
     version: int
     sums: str
-    history: KeyHistory
+    keys: KeyList
     parts: dict[str, str]
     signer: str | None = None
     canonical: dict[str, str] = field(default_factory=dict)
@@ -54,13 +53,15 @@ def verified_offer(
     scratch: Path,
     budget: Budget,
     *,
+    revoked: Collection[KeyEntry],
     unsigned: bool,
 ) -> VerifiedOffer:
     """Verify what ``source`` offers, and return it.
 
-    ``keys`` (Multikeys) are trusted, or without them the keys from the last harvest, which is
-    ``known``. A source without signature is refused unless ``unsigned``. Raises
-    :class:`~kgbench.errors.ImportRefused` and :class:`~kgbench.errors.SignatureError`.
+    ``keys`` (Multikeys) are trusted, or without them the signer of the last harvest, which is
+    ``known``; ``revoked`` are known to be revoked. A source without signature is refused unless
+    ``unsigned``. Raises :class:`~kgbench.errors.ImportRefused` and
+    :class:`~kgbench.errors.SignatureError`.
     """
     document = _document(source, SIGNATURE, scratch, budget)
     if document is None:
@@ -78,10 +79,10 @@ def verified_offer(
     if listed is None:
         raise ImportRefused(f"it has a signature, but no {KEYS}")
     iri = f"{base}{KEYS}"
-    trusted = keys or (() if known is None else known.history.entries)
-    history = KeyHistory.trusted(listed, iri, trusted)
-    _refuse_restored_keys(known, history)
-    stated = Statements(signed(document, history, iri))
+    pinned = () if known is None or known.signer is None else (known.signer,)
+    trusted = keys or pinned
+    listed_keys = KeyList.published(listed, iri, trusted, revoked)
+    stated = Statements(listed_keys.verify(document, iri, trusted))
     signer = proofs.claimed_proof(document).method.partition("#")[2]
     subject = f"{base}{SIGNATURE}"
     sums = stated.one(f"{base}{SUMS}", KGB.fileDigest) or ""
@@ -99,7 +100,7 @@ def verified_offer(
             f"its signature covers data that {SUMS} does not list: {missing[0][:100]}"
         )
     parts = {name: listing[name] for name in canonical}
-    return VerifiedOffer(base, version, sums, history, parts, signer, canonical)
+    return VerifiedOffer(base, version, sums, listed_keys, parts, signer, canonical)
 
 
 def _document(source: Source, name: str, scratch: Path, budget: Budget) -> Document | None:
@@ -123,17 +124,6 @@ def _number(version: str | None) -> int:
     if version is None or len(version) > _MOST_DIGITS or not version.isdecimal():
         raise SignatureError(f"its signature states no usable version: '{(version or '')[:40]}'")
     return int(version)
-
-
-def _refuse_restored_keys(known: HarvestedSource | None, history: KeyHistory) -> None:
-    """Refuse a list of keys that lacks a known key, or in which a revoked key is valid again."""
-    for before in () if known is None else known.keys:
-        entry = history.entries.get(before.key)
-        if entry is None or (before.revoked is not None and entry.revoked is None):
-            change = (
-                "is no longer listed" if entry is None else "was revoked, and is no longer revoked"
-            )
-            raise SignatureError(f"its key {before.key} {change}")
 
 
 def _sums(source: Source, scratch: Path, budget: Budget, expected: str | None) -> dict[str, str]:
@@ -163,4 +153,4 @@ def _unsigned(source: Source, scratch: Path, budget: Budget) -> VerifiedOffer:
         raise ImportRefused(f"its {RECIPE} cannot be read") from None
     sums = hashlib.sha256((scratch / SUMS).read_bytes()).hexdigest()
     parts = {name: checksum for name, checksum in listing.items() if _PART.fullmatch(name)}
-    return VerifiedOffer(base, version, sums, KeyHistory([]), parts)
+    return VerifiedOffer(base, version, sums, KeyList([]), parts)

@@ -14,6 +14,7 @@ from kgbench.harvest.harvester import harvest
 from kgbench.publish.checks import file_reading
 from kgbench.publish.signing import Signer
 from kgbench.signing import proofs
+from kgbench.signing.key_list import KeyList
 from kgbench.signing.keys import SigningKey
 from tests.publish.conftest import command, hasten, publish
 
@@ -115,12 +116,15 @@ def renew(group, path):
 
 
 def seal(group, **changes):
-    """Sign the checksums of a group again, with ``changes`` of the signed document."""
+    """Sign the keys and the checksums of a group again, with ``changes`` of the signed document."""
+    key, base = SigningKey.read(group.key), f"https://{group.name}.example.org/bench/"
     path = group.site / "signature.jsonld"
-    content = proofs.read(path.read_bytes())
-    method = content.pop("proof")["verificationMethod"]
+    content = {**proofs.read(path.read_bytes()), **changes}
+    del content["proof"]
     sums = hashlib.sha256((group.site / "SHA256SUMS").read_bytes()).hexdigest()
     content["parts"][0]["sha256"] = sums
-    content.update(changes)
-    signed = proofs.secure(content, SigningKey.read(group.key), method, datetime.now(UTC))
-    path.write_text(proofs.serialise(signed))
+    listed = KeyList.read(group.key).document(f"{base}keys.jsonld")
+    for name, unsigned in (("keys.jsonld", listed), ("signature.jsonld", content)):
+        method = f"{base}keys.jsonld#{key.public}"
+        signed = proofs.secure(unsigned, key, method, datetime.now(UTC))
+        (group.site / name).write_text(proofs.serialise(signed))

@@ -11,8 +11,9 @@ import pytest
 
 from kgbench.errors import ResourceError
 from kgbench.harvest import sources
+from kgbench.signing.keys import SigningKey
 from kgbench.store import open_reader
-from tests.harvest.conftest import SHARED, board, harvested, keys, run, tampered
+from tests.harvest.conftest import SHARED, Published, board, harvested, keys, run, seal, tampered
 from tests.publish.conftest import command
 from tests.publish.static import serving
 
@@ -139,25 +140,75 @@ def test_unvouched_sources_count_only_where_they_are_trusted(groups, tmp_path):
     command("analyze", "leaderboard", "--trust", "bob", code=2)
 
 
-def test_a_key_that_follows_is_known_again(groups, tmp_path):
-    """A key rotation is followed; a list of keys without an earlier revocation is refused."""
-    ada = groups["ada"]
-    into = tmp_path / "s"
-    harvested([ada.site], into, [ada.public])
+def renewed(group, name, *, revoking=True):
+    """Sign a group with a new key, which lists the earlier one, as revoked if ``revoking``."""
+    new = group.folder / name
+    command("keys", "new", new, "--after", group.key)
+    if revoking:
+        command("keys", "revoke", new, f"{group.key}.pub", "--reason", "stolen")
+    group.key = new
+    seal(group)
+
+
+def test_a_new_key_is_followed_only_if_it_is_named(groups, tmp_path):
+    """A new key of a source is refused until the user names it; then the old one stays revoked."""
+    ada, into = groups["ada"], tmp_path / "s"
+    old = ada.public
+    harvested([ada.site], into, [old])
     before = shutil.copytree(ada.site, tmp_path / "before")
-    command("keys", "new", ada.folder / "next", "--after", ada.key)
-    command("keys", "revoke", ada.folder / "next", f"{ada.key}.pub", "--reason", "stolen")
-    ada.key = ada.folder / "next"
-    ada.publish()
-    [one] = harvested([ada.site], into)
-    assert one.refused is None
-    assert one.found.signer == ada.public
+    renewed(ada, "next")
+    for given in ([], [old]):
+        [refused] = harvested([ada.site], into, given)
+        assert "which is not trusted" in refused.refused
+    [taken] = harvested([ada.site], into, [ada.public, old])
+    assert (taken.refused, taken.found.signer) == (None, ada.public)
 
     shutil.rmtree(ada.site)
     shutil.copytree(before, ada.site)
-    [returned] = harvested([ada.site], into)
-    assert returned.found is None
-    assert "key" in returned.refused
+    for given in ([], [old], [ada.public, old]):
+        [returned] = harvested([ada.site], into, given)
+        assert returned.found is None
+        assert "key" in returned.refused
+
+
+@pytest.mark.parametrize("revoking", [False, True])
+def test_a_stolen_key_takes_nothing_over(groups, tmp_path, revoking):
+    """The thief of a revoked key can neither sign nor bring in a key, whatever they revoke."""
+    ada, into = groups["ada"], tmp_path / "s"
+    old, folder = ada.key, shutil.copytree(ada.folder, tmp_path / "thief")
+    renewed(ada, "next")
+    harvested([ada.site], into, [ada.public])
+    thief = Published(folder, "ada")
+    renewed(thief, "theirs", revoking=revoking)
+    shutil.rmtree(ada.site)
+    shutil.copytree(thief.site, ada.site)
+    keys_ = [[], [SigningKey.read(old).public], [ada.public], [ada.public, thief.public]]
+    outcomes = [harvested([ada.site], into, given)[0] for given in keys_]
+    assert [one.found for one in outcomes[:3]] == [None] * 3
+    assert "not trusted" in outcomes[0].refused
+
+    thief.key = old
+    seal(thief)
+    shutil.rmtree(ada.site)
+    shutil.copytree(thief.site, ada.site)
+    [signed_by_old] = harvested([ada.site], into, [SigningKey.read(old).public])
+    assert "vouches for nothing" in signed_by_old.refused
+
+
+def test_a_revocation_holds_for_every_source(groups, tmp_path):
+    """A key that a trusted source revokes vouches for no other source, either."""
+    ada, bob, into = groups["ada"], groups["bob"], tmp_path / "s"
+    shutil.copy(ada.key, bob.folder / "shared")
+    for end in (".pub", ".keys"):
+        shutil.copy(f"{ada.key}{end}", f"{bob.folder / 'shared'}{end}")
+    old = ada.public
+    bob.key = bob.folder / "shared"
+    seal(bob)
+    renewed(ada, "next")
+    harvested([ada.site], into, [ada.public])
+    [refused] = harvested([bob.site], into, [old])
+
+    assert "vouches for nothing" in refused.refused
 
 
 def test_a_source_does_not_take_the_place_of_another(groups, tmp_path):

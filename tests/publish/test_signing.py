@@ -21,6 +21,7 @@ from kgbench.publish.checks.signatures import Signatures
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import Signer
 from kgbench.signing import proofs
+from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.signing.keys import SigningKey
 from kgbench.vocab import KGB
 from tests.publish.conftest import BASE, TASKS, command, hasten, publish
@@ -29,7 +30,7 @@ from tests.publish.reading import dump
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory):
-    """Return a folder with the key ``k`` and its successor ``next``."""
+    """Return a folder with the key ``k`` and the later key ``next``."""
     folder = tmp_path_factory.mktemp("keys")
     command("keys", "new", folder / "k")
     command("keys", "new", folder / "next", "--after", folder / "k")
@@ -227,18 +228,31 @@ def test_a_changed_claim_is_not_signed(recorded, copy, keyed, quick):
     assert faults(copy, key(keyed)) == []
 
 
-def test_a_key_that_follows_signs_for_readers_of_both(recorded, copy, keyed, quick):
-    """After a rotation the old key is still trusted; a revocation is reported."""
+def test_a_new_key_is_for_readers_who_name_it(recorded, copy, keyed, quick):
+    """A new key needs a reader's trust, and no advice asks for it; a revocation is reported."""
     command("keys", "new", keyed / "last", "--after", keyed / "next")
-    publish(recorded, copy, signer=Signer.read(keyed / "next", copy))
-    assert faults(copy, key(keyed)) == faults(copy, key(keyed, "next")) == []
-
     command("keys", "revoke", keyed / "last", keyed / "k.pub", "--reason", "stolen")
     publish(recorded, copy, signer=Signer.read(keyed / "last", copy))
-    assert faults(copy, key(keyed)) == faults(copy, key(keyed, "last")) == []
+    assert faults(copy, key(keyed, "last")) == []
     [(_, message)] = faults(copy, key(keyed, "last"), advice=True)
     assert key(keyed) in message
     assert "stolen" in message
+    [(file, message)] = faults(copy, key(keyed))
+    assert file == "keys.jsonld"
+    assert "not trusted" in message
+    with PublicationFiles([copy]) as published:
+        for found in Signatures(published, [key(keyed)]).check():
+            assert key(keyed, "last") not in found.remedy
+
+
+def test_what_a_revoked_key_signed_is_refused(copy, keyed):
+    """A reader who knows of the revocation refuses what the key signed, at whatever time."""
+    revoked = KeyList.read(keyed / "k").knowing(
+        [KeyEntry(key(keyed), revoked="2099-01-01T00:00:00Z", reason="stolen")]
+    )
+    with PublicationFiles([copy]) as published:
+        [fault] = Signatures(published, [key(keyed)], revoked.revoked).check()
+    assert "was revoked at 2099-01-01T00:00:00Z (stolen)" in fault.message
 
 
 def test_an_unsigned_publication_has_no_signatures_left(recorded, copy, quick):

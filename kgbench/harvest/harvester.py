@@ -35,14 +35,13 @@ from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.store import open_store
 from kgbench.store.iris import slug
 
-_RUN = "data/run-"
-
 
 class HarvestResult(NamedTuple):
     """The result of harvesting one source.
 
     ``found`` is its new state, or ``refused`` the reason for refusing it. ``before`` is the version
-    from the last harvest, and ``fetched`` the number of downloaded parts.
+    from the last harvest, ``fetched`` the number of downloaded parts, and ``withdrawn`` has the ids
+    of runs that the source no longer has.
     """
 
     address: str
@@ -51,6 +50,7 @@ class HarvestResult(NamedTuple):
     refused: str | None = None
     before: int | None = None
     fetched: int = 0
+    withdrawn: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -59,11 +59,15 @@ class HarvestResult(NamedTuple):
             note = "" if self.before is None else f" (version {self.before} is kept)"
             return f"refused  {self.address}: {self.refused}{note}"
         version = f"version {self.found.version}"
+        notes = "" if self.found.vouched else f"; {self.found.trust}"
+        if self.withdrawn:
+            notes += f"; withdrawn: {', '.join(self.withdrawn)}"
         if self.before is None:
-            return f"new      {self.name}: {version}, {self.fetched} parts"
+            return f"new      {self.name}: {version}, {self.fetched} parts{notes}"
         if self.fetched:
-            return f"updated  {self.name}: version {self.before} to {version}, {self.fetched} parts"
-        return f"there    {self.name}: {version}"
+            change = f"version {self.before} to {version}, {self.fetched} parts"
+            return f"updated  {self.name}: {change}{notes}"
+        return f"there    {self.name}: {version}{notes}"
 
 
 def harvest(
@@ -106,7 +110,14 @@ def harvest(
                     budget=budget,
                     unsigned=unsigned,
                 )
-            yield HarvestResult(source.address, folder_of_source.name, state, None, before, fetched)
+            yield HarvestResult(
+                source.address,
+                folder_of_source.name,
+                state,
+                before=before,
+                fetched=fetched,
+                withdrawn=() if known is None else tuple(sorted(known.runs - state.runs)),
+            )
         except KgbenchError as error:
             yield HarvestResult(source.address, folder_of_source.name, None, str(error), before)
         max_bytes += max(0, budget.bytes)
@@ -133,7 +144,7 @@ def _harvest_source(
     parts = {} if known is None else known.parts
     changed = [name for name, digest_ in offered.parts.items() if parts.get(name) != digest_]
     # Imports only add to a store, so that a changed or removed run needs a new store.
-    runs = {name: digest_ for name, digest_ in parts.items() if name.startswith(_RUN)}
+    runs = {name: digest_ for name, digest_ in parts.items() if name.startswith(sources.RUN)}
     anew = any(offered.parts.get(name) != digest_ for name, digest_ in runs.items())
     if anew or not (folder / "store").is_dir():
         changed, anew = list(offered.parts), True
@@ -151,6 +162,7 @@ def _harvest_source(
         vouched=bool(keys) or (known is not None and known.vouched),
         keys=tuple(_with_earlier(offered.keys, known)),
         parts=offered.parts,
+        canonical=offered.canonical,
     )
     folder.mkdir(parents=True, exist_ok=True)
     sources.write(folder, state)

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgbench.errors import ResourceError
-from kgbench.signing.key_list import KeyEntry
+from kgbench.signing.key_list import KeyEntry, standing
 
 STATE: Final = "source.json"
+RUN: Final = "data/run-"
+"""The beginning of the paths of data files with a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class HarvestedSource:
 
     ``signer`` is the key (Multikey) that signed it, ``None`` for an unsigned source; ``vouched``
     says whether the user has named that key. ``keys`` are the keys that the source lists.
-    ``sums`` is the SHA-256 of the source's ``SHA256SUMS``, and ``parts`` has the SHA-256 of its
-    data files by path.
+    ``sums`` is the SHA-256 of the source's ``SHA256SUMS``. ``parts`` has the SHA-256 of its data
+    files by path, and ``canonical`` their RDFC-1.0 digests, if it is signed.
     """
 
     name: str
@@ -41,6 +43,18 @@ class HarvestedSource:
     vouched: bool = False
     keys: tuple[KeyEntry, ...] = ()
     parts: dict[str, str] = field(default_factory=dict)
+    canonical: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> set[str]:
+        """The ids of its runs."""
+        paths = (path for path in self.parts if path.startswith(RUN))
+        return {path.removeprefix(RUN).partition(".")[0] for path in paths}
+
+    @property
+    def trust(self) -> str:
+        """Who signed it, and whether the user named that key, in words."""
+        return standing(self.signer, vouched=self.vouched)
 
     def is_called(self, name: str) -> bool:
         """Return whether ``name`` is the name, address, base or a key of this source."""

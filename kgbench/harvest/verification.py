@@ -71,10 +71,11 @@ def verified_offer(
                 "it is not signed (or no longer signed), so its publisher is unknown: ask for a "
                 "signature; --unsigned accepts sources that never had one"
             )
-        return _unsigned(source, scratch, budget)
+        offer = _unsigned(source, scratch, budget)
+        _refuse_other_base(known, offer.base)
+        return _same_source(offer, known)
     base = _base(document)
-    if known is not None and known.base != base:
-        raise ImportRefused(f"its base was {known.base}, and is now {base}: it is another source")
+    _refuse_other_base(known, base)
     listed = _document(source, KEYS, scratch, budget)
     if listed is None:
         raise ImportRefused(f"it has a signature, but no {KEYS}")
@@ -87,10 +88,6 @@ def verified_offer(
     subject = f"{base}{SIGNATURE}"
     sums = stated.one(f"{base}{SUMS}", KGB.fileDigest) or ""
     version = _number(stated.one(subject, DCAT.version))
-    if known is not None and version < known.version:
-        raise ImportRefused(
-            f"it has version {version}, but version {known.version} was harvested before"
-        )
     names = [part.removeprefix(base) for part in stated.all(subject, DCTERMS.hasPart)]
     canonical = {n: stated.one(base + n, KGB.canonicalDigest) or "" for n in names if n != SUMS}
     listing = _sums(source, scratch, budget, sums)
@@ -100,7 +97,34 @@ def verified_offer(
             f"its signature covers data that {SUMS} does not list: {missing[0][:100]}"
         )
     parts = {name: listing[name] for name in canonical}
-    return VerifiedOffer(base, version, sums, listed_keys, parts, signer, canonical)
+    offer = VerifiedOffer(base, version, sums, listed_keys, parts, signer, canonical)
+    return _same_source(offer, known)
+
+
+def _refuse_other_base(known: HarvestedSource | None, base: str) -> None:
+    if known is not None and known.base != base:
+        raise ImportRefused(f"its base was {known.base}, and is now {base}: it is another source")
+
+
+def _same_source(offer: VerifiedOffer, known: HarvestedSource | None) -> VerifiedOffer:
+    """Return the offer; refuse an earlier version of ``known``, or the same with other data."""
+    if known is None or (known.sums, known.version) == (offer.sums, offer.version):
+        return offer
+    if offer.version < known.version:
+        raise ImportRefused(
+            f"it has version {offer.version}, but version {known.version} was harvested before"
+        )
+    # Pages and packing can change within a version, but data cannot.
+    if known.canonical and offer.canonical:
+        before, now = known.canonical, offer.canonical
+    else:
+        before, now = known.parts, offer.parts
+    if offer.version == known.version and before and set(before.values()) != set(now.values()):
+        raise ImportRefused(
+            f"its version {offer.version} has other data than the version {known.version} that was "
+            "harvested before: a publisher gives changed data a new version"
+        )
+    return offer
 
 
 def _document(source: Source, name: str, scratch: Path, budget: Budget) -> Document | None:

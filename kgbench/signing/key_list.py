@@ -197,6 +197,14 @@ class KeyList:
         return proofs.verify(secured, key)
 
 
+def standing(signer: str | None, *, vouched: bool) -> str:
+    """Return in words who signed a publication, and whether a key that the user named did."""
+    if signer is None:
+        return "unsigned"
+    named = "vouched for" if vouched else "not vouched for, because no given key signed it"
+    return f"signed by {signer}, {named}"
+
+
 def _entries(stated: Statements, iri: str) -> Iterator[KeyEntry]:
     methods = stated.all(iri, SEC.verificationMethod)
     if not methods or len(methods) > _MOST:

@@ -26,7 +26,7 @@ from kgbench.publish.checks.links import Links
 from kgbench.publish.checks.publication_files import MAX_BYTES, PublicationFiles
 from kgbench.publish.checks.report import Entry, Fault, Report
 from kgbench.publish.checks.signatures import Signatures
-from kgbench.signing.key_list import KeyEntry
+from kgbench.signing.key_list import KeyEntry, standing
 from kgbench.vocab import QB
 
 
@@ -58,7 +58,8 @@ def check(
         signatures = Signatures(published, keys, revoked)
         if published.root is not None and signatures.wanted:
             entry = _entry("signatures", "signatures fit", signatures.check())
-            entry.note = "" if signatures.signer is None else f"by {signatures.signer}"
+            if signatures.signer is not None:
+                entry.note = standing(signatures.signer, vouched=bool(keys))
             report.entries.append(entry)
         if disclosed is not None:
             openings = list(disclosures.read(disclosed))

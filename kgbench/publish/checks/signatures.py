@@ -17,7 +17,7 @@ from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED, SUMS
 from kgbench.signing import canonical, proofs
-from kgbench.signing.key_list import KeyEntry, KeyList
+from kgbench.signing.key_list import KeyEntry, KeyList, standing
 from kgbench.signing.proofs import Document, Statements
 from kgbench.vocab import DCTERMS, KGB
 
@@ -125,7 +125,7 @@ class Signatures:
             remedy = "Trust nothing that it signed."
             yield Fault("revoked-key", "", KEYS, message, remedy, advice=True)
         if not self._keys:
-            message = f"It is signed by {self.signer}, but no key was given to compare."
+            message = f"It is {standing(self.signer, vouched=False)}."
             remedy = "Give the publisher's key, from another source, with --key."
             yield Fault("unknown-key", "", KEYS, message, remedy, advice=True)
 

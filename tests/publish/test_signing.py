@@ -15,7 +15,7 @@ import pytest
 from kgbench.connectors.baseline import Baseline
 from kgbench.errors import PublicationRefused, SignatureError
 from kgbench.harvest.harvester import harvest
-from kgbench.publish.checks import file_reading
+from kgbench.publish.checks import file_reading, files
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.signatures import Signatures
 from kgbench.publish.redaction import RedactionLevel
@@ -190,6 +190,24 @@ def test_blank_nodes_are_a_fault(copy, keyed, name):
 
     assert file == name
     assert "blank nodes" in message
+
+
+@pytest.mark.parametrize(
+    "name", ["sw.js", "more/index.html", ".well-known/x", "no-extension", ".kgbench-publish/x.js"]
+)
+def test_a_signed_publication_has_no_other_files(copy, keyed, name):
+    """A file that nobody signed is a fault of a signed publication, wherever it is."""
+    with PublicationFiles([copy]) as published:
+        before = [fault for fault in files.check(published) if not fault.advice]
+    (copy / name).parent.mkdir(exist_ok=True)
+    (copy / name).write_text("x")
+    with PublicationFiles([copy]) as published:
+        found = [fault for fault in files.check(published) if not fault.advice]
+
+    assert before == []
+    assert [(fault.file, fault.message) for fault in found] == [
+        (name, "The file is not in SHA256SUMS.")
+    ]
 
 
 def test_two_signed_checksums_are_a_fault(copy, keyed):

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.folder import STATE, contents, is_inside
+from kgbench.publish.folder import contents, is_inside, is_state
 from kgbench.publish.signing import SUMS
 from kgbench.validation import Data
 from kgbench.vocab import DCAT, KGB, PROV
@@ -128,10 +128,10 @@ class PublicationFiles:
         """Return the public files in the folder; what is no file is a problem."""
         files, others = contents(root)
         for name, kind in others.items():
-            if not name.startswith(f"{STATE}/"):
+            if not is_state(name):
                 message = f"It is {kind}, but a publication has only files and folders."
                 self.problems.append(Fault("readable", "", name, message, "Remove it."))
-        return {name: path for name, path in files.items() if not name.startswith(f"{STATE}/")}
+        return {name: path for name, path in files.items() if not is_state(name)}
 
     def _dumps(self) -> list[Path]:
         """Return the dumps in the folder; no quad is in two of them."""

@@ -3,8 +3,7 @@
 
 A site states the checksums of its dumps twice: in ``SHA256SUMS`` and in its DCAT catalogue. A dump
 must match both. Files are plain, compressed, or members of a zip archive, which may be encrypted.
-They are unpacked to a scratch folder before they are parsed, within a budget, so that a small file
-cannot fill a disk.
+They are unpacked, within a budget, to a scratch folder before they are parsed.
 """
 
 from __future__ import annotations
@@ -145,7 +144,7 @@ def _site(
     except FileNotFoundError:
         raise ImportRefused(f"{name}: {dump} is in {SUMS}, but does not exist") from None
     _verify(path, sums[dump], f"{name}/{dump}")
-    for checksum in _catalogue_checksums(metadata / CATALOGUE, dump, scratch):
+    for checksum in _catalogue_checksums(metadata / CATALOGUE, dump, scratch, budget):
         _verify(path, checksum, f"{name}/{dump} (by {CATALOGUE})")
     return _from_file(path, f"{name}/{dump}", scratch, password, budget)
 
@@ -155,9 +154,8 @@ def _sums(path: Path, name: str) -> dict[str, str]:
     for line in path.read_text("utf-8", errors="replace").splitlines():
         match = _SUMS_LINE.fullmatch(line)
         if match is None:
-            raise ImportRefused(
-                f"{name}/{SUMS}: a line is not a checksum with a file name: {line[:80]!r}"
-            )
+            what = f"a line is not a checksum with a file name: {line[:80]!r}"
+            raise ImportRefused(f"{name}/{SUMS}: {what}")
         sums[match.group(2).removeprefix("./")] = match.group(1)
     return sums
 
@@ -169,10 +167,10 @@ def _verify(path: Path, expected: str | None, name: str) -> None:
         raise ImportRefused(f"{name}: the checksum does not match: fetch it again")
 
 
-def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path) -> list[str]:
+def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path, budget: Budget) -> list[str]:
     """Read the checksums of a dump from the DCAT catalogue, which must state at least one."""
     folder = tempfile.mkdtemp(dir=scratch / "notes")  # an import may read several sites
-    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], Path(folder))
+    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], Path(folder), budget)
 
     def values(subject: Any, predicate: str) -> list[Any]:
         quads = staged.quads_for_pattern(subject, ox.NamedNode(predicate), None)
@@ -185,9 +183,9 @@ def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path) -> list[str]
         for checksum in values(quad.subject, SPDX.checksum)
         for value in values(checksum, SPDX.checksumValue)
     ]
-    if not checksums:
-        raise ImportRefused(f"{catalogue.name} states no checksum of {dump}")
-    return checksums
+    if checksums:
+        return checksums
+    raise ImportRefused(f"{catalogue.name} states no checksum of {dump}")
 
 
 # --- addresses -------------------------------------------------------------------------------

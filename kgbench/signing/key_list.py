@@ -191,8 +191,8 @@ class KeyList:
             )
         if trusted and key not in trusted:
             raise SignatureError(
-                f"it is signed by the key {key}, which is not trusted: if it is its publisher's, "
-                "which only another source than the publication can tell, name it with --key"
+                f"it is signed by the key {key}, which is not trusted: a new key of its publisher "
+                "must reach you by other means than the publication"
             )
         return proofs.verify(secured, key)
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from kgbench.cli.interruption import end_after
+
 if TYPE_CHECKING:
     from kgbench.publish.checks import Report
 
@@ -21,16 +23,21 @@ def check_publication(
     unprotected: Sequence[str],
     disclosed: Path | None = None,
     keys: Sequence[str] = (),
+    *,
+    max_megabytes: int,
+    seconds: float,
 ) -> Report:
     """Check a published folder, or some of its files, and optionally a file of disclosed values.
 
-    ``keys`` are public keys or files with public keys; the signatures must verify with one of
-    them. Encrypted dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if set.
+    ``keys`` are public keys, their files or files of lists; one of them must have signed. Encrypted
+    dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if set.
     """
+    end_after(seconds)
     from kgbench.publish.checks import check
     from kgbench.publish.settings import PASSWORD
-    from kgbench.signing.keys import public_key
+    from kgbench.signing.key_list import KeyList
 
+    given = KeyList.given(keys)
     password = os.environ.get(PASSWORD) or None
     return check(
         *paths,
@@ -38,7 +45,9 @@ def check_publication(
         mldcat_shapes=shapes,
         unprotected=unprotected,
         disclosed=disclosed,
-        keys=[public_key(key) for key in keys],
+        keys=given.usable,
+        revoked=given.revoked,
+        max_bytes=max_megabytes << 20,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import completion, options
+from kgbench.cli.interruption import end_after
 from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kgbench.datasets.descriptions import Description
     from kgbench.datasets.install import InstallationResult
     from kgbench.model import Json
+    from kgbench.net.limits import Budget
 
 _Name = Annotated[
     str,
@@ -102,6 +104,9 @@ def install(
             "--unverified", help="For ck25, ck26 and db25: accept a copy with any checksum."
         ),
     ] = False,
+    *,
+    max_megabytes: options.MaxMegabytes = 8_192,
+    seconds: options.Seconds = 3_600.0,
     json_: options.AsJson = False,
 ) -> None:
     """Install a data set from its pinned URL or from a copy, so that its tasks can be run.
@@ -111,7 +116,10 @@ def install(
     """
     from kgbench.datasets import descriptions, text2sparql
     from kgbench.errors import ImportRefused
+    from kgbench.net.limits import Budget
 
+    budget = Budget(max_megabytes << 20, seconds)
+    end_after(seconds)
     described = descriptions.describe(name)
     if copy is not None and "://" not in copy and not Path(copy).exists():
         raise ImportRefused(f"no such file or folder: {copy}")
@@ -121,7 +129,7 @@ def install(
             param_hint="--unverified",
         )
     with progress(f"installing {name}", len(described.files), quiet=json_) as advance:
-        result = _installed(described, copy, advance, unverified=unverified)
+        result = _installed(described, copy, advance, budget, unverified=unverified)
     report = {
         "place": str(result.place),
         "files": result.files,
@@ -149,7 +157,12 @@ def install(
 
 
 def _installed(
-    described: Description, copy: str | None, advance: Callable[[int], None], *, unverified: bool
+    described: Description,
+    copy: str | None,
+    advance: Callable[[int], None],
+    budget: Budget,
+    *,
+    unverified: bool,
 ) -> InstallationResult:
     """Install a data set with the installer for its kind."""
     from kgbench.datasets import blinkg, question_sets, text2sparql, w3c_tests
@@ -161,14 +174,14 @@ def _installed(
         return [task for part in parts(root) for task in part_tasks(read_part(root, *part))]
 
     if described.name in text2sparql.NAMES:
-        return question_sets.install(described, copy, unverified=unverified)
+        return question_sets.install(described, copy, budget, unverified=unverified)
     folder = None if copy is None else Path(copy)
     if described.name == w3c_tests.NAME:
         return w3c_tests.install(described, folder)
     if described.name == blinkg.NAME:
         return blinkg.install(described, folder)
     if described.url:
-        return installing.install(described, folder, tasks, advance)
+        return installing.install(described, folder, tasks, advance, budget)
     return _install_graph(described, folder)
 
 

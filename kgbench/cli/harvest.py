@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.interruption import end_after
 
 _FOLDER = Path("kgbench-sources")
-_MOST = 4_096  # MB
-_SECONDS = 1_800.0
 
 
 def command(app: typer.Typer) -> None:
@@ -36,20 +35,15 @@ def harvest(
         typer.Option(
             "--key",
             metavar="PUBLIC",
-            help="A trusted public key, or its file; repeatable. Each source must be signed by one "
-            "of these keys or by a successor.",
+            help="A trusted public key, its file, or a list of keys (.keys); repeatable. Each "
+            "source must be signed by one of these keys.",
         ),
     ] = None,
     unsigned: Annotated[
         bool, typer.Option("--unsigned", help="Also accept sources that were never signed.")
     ] = False,
-    max_megabytes: Annotated[
-        int,
-        typer.Option("--most", metavar="MB", help="Maximum download per source.", min=1),
-    ] = _MOST,
-    seconds: Annotated[
-        float, typer.Option("--seconds", help="Maximum time per source in seconds.", min=0.1)
-    ] = _SECONDS,
+    max_megabytes: options.MaxMegabytes = 8_192,
+    seconds: options.Seconds = 3_600.0,
     json_: options.AsJson = False,
 ) -> None:
     """Harvest publications of other groups, for `kgbench analyze leaderboard --sources`.
@@ -59,12 +53,19 @@ def harvest(
     """
     from kgbench.characters import visible
     from kgbench.harvest.harvester import harvest as harvested
-    from kgbench.signing.keys import public_key
+    from kgbench.signing.key_list import KeyList
 
-    keys = [public_key(text) for text in key or ()]
+    end_after(seconds)
+    keys = KeyList.given(key or ())
     outcomes = []
     for outcome in harvested(
-        addresses, into, keys, max_bytes=max_megabytes << 20, seconds=seconds, unsigned=unsigned
+        addresses,
+        into,
+        keys.usable,
+        keys.revoked,
+        max_bytes=max_megabytes << 20,
+        seconds=seconds,
+        unsigned=unsigned,
     ):
         outcomes.append(outcome)
         if not json_:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.interruption import end_after
 from kgbench.cli.messages import count
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def inspect(
         list[Path],
         typer.Argument(metavar="LOG...", help="Logs of Inspect AI (.eval or .json)."),
     ],
+    max_megabytes: options.MaxMegabytes = 8_192,
+    seconds: options.Seconds = 3_600.0,
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
@@ -31,12 +34,15 @@ def inspect(
     """
     from kgbench.importers import inspect_files, inspect_logs
     from kgbench.importers.load import load
+    from kgbench.net.limits import Budget
     from kgbench.store import open_for_import
 
+    budget = Budget(max_megabytes << 20, seconds)
+    end_after(seconds)
     results: list[tuple[Summary, int]] = []
     with open_for_import(store) as opened:
         for file in files:
-            log = inspect_logs.read_run(inspect_files.read(file), opened.iris)
+            log = inspect_logs.read_run(inspect_files.read(file, budget), opened.iris)
             results.append((load(opened, log.run), log.without_answer))
             if not json_:
                 typer.echo(_line(*results[-1]))

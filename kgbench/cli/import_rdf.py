@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.interruption import end_after
 from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
 
@@ -26,6 +27,9 @@ def rdf(
         ),
     ],
     password: options.Password = None,
+    *,
+    max_megabytes: options.MaxMegabytes = 8_192,
+    seconds: options.Seconds = 3_600.0,
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
@@ -39,15 +43,18 @@ def rdf(
     from kgbench.importers.rdf import loading
     from kgbench.importers.rdf.parsing import scratch_folder, stage
     from kgbench.importers.rdf.sources import Documents, fetch_documents
+    from kgbench.net.limits import Budget
     from kgbench.store import open_for_import
 
+    budget = Budget(max_megabytes << 20, seconds)
+    end_after(seconds)
     with scratch_folder() as scratch:
         gathered = Documents()
         for source in sources:
-            part = fetch_documents(source, scratch, password)
+            part = fetch_documents(source, scratch, password, budget)
             gathered.files += part.files
             gathered.origins += part.origins
-        contents = data_sets.read(stage(gathered.files, scratch))
+        contents = data_sets.read(stage(gathered.files, scratch, budget))
         with (
             open_for_import(store) as opened,
             progress("copying statements", None, quiet=json_) as advance,

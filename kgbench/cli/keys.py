@@ -15,7 +15,7 @@ KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The file of a 
 def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
     keys = typer.Typer(
-        help="Create, succeed and revoke keys that sign publications.",
+        help="Create, list and revoke keys that sign publications.",
         no_args_is_help=True,
     )
     keys.command("new")(new)
@@ -29,7 +29,7 @@ def new(
     after: Annotated[
         Path | None,
         typer.Option(
-            "--after", metavar="KEYFILE", help="The earlier key, which endorses the new one."
+            "--after", metavar="KEYFILE", help="An earlier key, whose list of keys is continued."
         ),
     ] = None,
     rsa: Annotated[
@@ -38,10 +38,10 @@ def new(
 ) -> None:
     """Create a key pair: KEYFILE, which only you can read, and KEYFILE.pub, to be shared.
 
-    KEYFILE.keys has the history of your keys. With --after, readers who trust the earlier key also
-    trust the new one.
+    KEYFILE.keys lists your keys with their dates. Readers trust the keys that they name, so tell
+    them a new one.
     """
-    from kgbench.signing.key_history import KeyHistory
+    from kgbench.signing.key_list import KeyList
     from kgbench.signing.keys import PUBLIC, SigningKey, new_rsa_key
 
     if rsa:
@@ -53,11 +53,11 @@ def new(
     now = datetime.now(UTC)
     key = SigningKey.new()
     if after is None:
-        history = KeyHistory.start(key.public, now)
+        keys = KeyList.start(key.public, now)
     else:
-        history = KeyHistory.read(after).with_successor(SigningKey.read(after), key.public, now)
+        keys = KeyList.read(after).adding(key.public, now)
     key.keep(file)
-    history.keep(file)
+    keys.keep(file)
     typer.echo(key.public)
     typer.echo(f"private  {file}: keep it secret, and keep a copy of it")
     typer.echo(f"public   {file}{PUBLIC}: publish it where readers look for it")
@@ -74,20 +74,20 @@ def revoke(
 ) -> None:
     """Revoke an earlier key: publications signed with KEYFILE state the revocation from now on.
 
-    Signatures that the revoked key made before stay valid.
+    The revoked key then vouches for nothing, also where it signed before.
     """
-    from kgbench.signing.key_history import KeyHistory
+    from kgbench.signing.key_list import KeyList
     from kgbench.signing.keys import public_key
 
     revoked = public_key(key)
-    KeyHistory.read(file).revoking(revoked, reason, datetime.now(UTC)).keep(file)
+    KeyList.read(file).revoking(revoked, reason, datetime.now(UTC)).keep(file)
     typer.echo(f"revoked {revoked}; publish again with --sign {file}")
 
 
 def listed(file: KeyFile) -> None:
-    """List the history of a key: its public key and its predecessors."""
-    from kgbench.signing.key_history import KeyHistory
+    """List the public keys in KEYFILE.keys, oldest first."""
+    from kgbench.signing.key_list import KeyList
 
-    for entry in KeyHistory.read(file).entries.values():
+    for entry in KeyList.read(file).entries.values():
         state = "" if entry.revoked is None else f"  revoked {entry.revoked}: {entry.reason}"
         typer.echo(f"{entry.key}  since {entry.created}{state}")

@@ -109,6 +109,16 @@ Pass = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+MaxMegabytes = Annotated[
+    int,
+    typer.Option(
+        "--most", metavar="MB", help="The most megabytes to read, packed and unpacked.", min=1
+    ),
+]
+Seconds = Annotated[
+    float,
+    typer.Option("--seconds", help="The time limit for the whole command in seconds.", min=0.1),
+]
 Password = Annotated[
     str | None,
     typer.Option(

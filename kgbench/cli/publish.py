@@ -8,12 +8,15 @@ import os
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgbench.cli import completion, options
 from kgbench.cli.messages import count
+
+if TYPE_CHECKING:
+    from kgbench.publish.checks import Report
 
 
 class Compression(StrEnum):
@@ -146,6 +149,19 @@ def publish(
             "repeatable.",
         ),
     ] = None,
+    max_megabytes: Annotated[
+        int,
+        typer.Option(
+            "--most",
+            metavar="MB",
+            help="With --check: the most megabytes of unpacked dumps.",
+            min=1,
+        ),
+    ] = 8_192,
+    seconds: Annotated[
+        float,
+        typer.Option("--seconds", help="With --check: the time limit in seconds.", min=0.1),
+    ] = 21_600.0,
     json_: options.AsJson = False,
 ) -> None:
     """Publish results as a static site: pages, RDF, dumps and a catalogue.
@@ -155,13 +171,20 @@ def publish(
     from kgbench.cli import checklist
 
     _refuse_misplaced(paths, out, key, check=check)
-    if paths:
-        checklist.print_report(
-            checklist.check_publication(
-                paths, mldcat_shapes, unprotected or (), disclosed, key or ()
-            ),
-            json_=json_,
+
+    def checked(folder: list[Path]) -> Report:
+        return checklist.check_publication(
+            folder,
+            mldcat_shapes,
+            unprotected or (),
+            disclosed,
+            key or (),
+            max_megabytes=max_megabytes,
+            seconds=seconds,
         )
+
+    if paths:
+        checklist.print_report(checked(paths), json_=json_)
         return
     if out is None or base is None:
         raise typer.BadParameter("--out and --base are required (to check only: --check DIR)")
@@ -217,11 +240,7 @@ def publish(
             replace(settings, location=str(folder)),
             lambda completed, total, step: advance(completed, step, total=total or None),
         )
-    verdicts = (
-        checklist.check_publication([out], mldcat_shapes, unprotected or (), disclosed, key or ())
-        if check
-        else None
-    )
+    verdicts = checked([out]) if check else None
     if json_:
         data = report._asdict()
         if verdicts is not None:

@@ -48,9 +48,11 @@ def copy(
     The copy is read back, and counts and digests of all graphs are compared.
     """
     from kgbench.store import copying, known_keys, open_store
+    from kgbench.store.unfinished import marked
 
-    with _source(source) as opened, open_store(target) as owned:
-        copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
+    with _source(source) as opened, marked(target, ["copy", source, target]):
+        with open_store(target) as owned:
+            copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
         known_keys.carry(opened.location, owned.location)
         data = {"from": opened.location, "to": owned.location, **_counts(copied)}
     if json_:
@@ -166,23 +168,26 @@ def recover(
     from kgbench.record import aggregates
     from kgbench.record.recovery import recover as recovered
     from kgbench.store import checking, default_location, embedded_only, known_keys, open_store
+    from kgbench.store.databases import is_unfinished
+    from kgbench.store.unfinished import marked
 
     path = embedded_only(store or default_location(), "to recover it")
-    if Path(target).exists():
+    if Path(target).exists() and not is_unfinished(Path(target)):
         raise StoreError(f"{target} exists: name a new folder")
     with checking.unowned(path) as owner:
         if owner is not None:
             raise StoreInUse(f"the store {path} is in use by {owner}: wait for it to end")
-        with open_store(target) as owned:
-            result = recovered(path, owned)
-        with open_store(target) as owned:
-            aggregates.check(owned)
-        try:
-            known_keys.carry(str(path), target)
-        except StoreError as error:  # the file of fingerprints may be damaged as well
-            echo_visible(f"without the fingerprints of keys: {error}", err=True)
-        for log in path.glob("write-ahead/*.log"):  # replies that are not in the store yet
-            files.write(Path(target) / "write-ahead" / log.name, log.read_bytes())
+        with marked(target, ["recover", target, "--store", str(path)]):
+            with open_store(target) as owned:
+                result = recovered(path, owned)
+            with open_store(target) as owned:
+                aggregates.check(owned)
+            try:
+                known_keys.carry(str(path), target)
+            except StoreError as error:  # the file of fingerprints may be damaged as well
+                echo_visible(f"without the fingerprints of keys: {error}", err=True)
+            for log in path.glob("write-ahead/*.log"):  # replies that are not in the store yet
+                files.write(Path(target) / "write-ahead" / log.name, log.read_bytes())
     if json_:
         missing = [asdict(item) for item in result.missing]
         data = {

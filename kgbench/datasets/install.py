@@ -23,13 +23,13 @@ from kgbench.datasets.descriptions import Description
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 from kgbench.net import web
-from kgbench.net.limits import Limits, Misbehaviour, ResponseTooLarge
+from kgbench.net.limits import Budget, Limits, Misbehaviour, ResponseTooLarge
 
 _SUFFIXES = frozenset({".json", ".jsonl", ".ttl", ".txt", ""})
 _LARGEST = 1 << 28  # bytes of one file
 _TIMEOUT = 60.0  # seconds without a byte
-_PATIENCE = 600.0  # seconds for a file, and one more for each _SLOWEST bytes of it
-_SLOWEST = 10_000
+_MOST = 1 << 33  # bytes of one data set
+_PATIENCE = 3_600.0  # seconds for one data set
 
 
 @dataclass(slots=True)
@@ -54,18 +54,19 @@ def install(
     copy: Path | None,
     tasks: Callable[[Path], list[dict[str, Json]]],
     progress: Callable[[int], None] | None = None,
+    budget: Budget | None = None,
 ) -> InstallationResult:
     """Install a data set from the folder ``copy``, or from its URL if that is ``None``.
 
     ``tasks`` reads the new folder and returns its tasks; an exception that it raises cancels the
     installation. A downloaded file with another checksum is refused; a file of a copy is installed
-    and listed in the result. ``progress`` is called with the number of files so far. Raises
-    :class:`~kgbench.errors.ImportRefused`.
+    and listed in the result. ``progress`` is called with the number of files so far. ``budget``
+    limits the download. Raises :class:`~kgbench.errors.ImportRefused`.
     """
 
     def fill(scratch: Path, result: InstallationResult) -> None:
         if copy is None:
-            _fetch(description, scratch, result, progress)
+            _fetch(description, scratch, result, progress, budget)
         else:
             _copy(description, copy, scratch, result, progress)
 
@@ -151,9 +152,11 @@ def _fetch(
     target: Path,
     result: InstallationResult,
     progress: Callable[[int], None] | None,
+    budget: Budget | None,
 ) -> None:
+    budget = budget or Budget(_MOST, _PATIENCE)
     for path, expected in description.files.items():
-        content = download(description.url + quote(path))
+        content = download(description.url + quote(path), budget)
         if hashlib.sha256(content).hexdigest() != expected:
             raise ImportRefused(
                 f"{description.url}{path} is not the declared file (another SHA-256): nothing was "
@@ -162,21 +165,25 @@ def _fetch(
         _write(target / path, content, result, progress)
 
 
-def download(url: str) -> bytes:
-    """Download a file from an https URL.
+def download(url: str, budget: Budget | None = None) -> bytes:
+    """Download a file from an https URL, within ``budget``.
 
     Raises :class:`~kgbench.errors.ImportRefused` if it cannot be fetched or is too large.
     """
     if not url.startswith(("https://", "http://127.0.0.1:")):
         raise ImportRefused(f"{url} is not an https URL")
-    limits = Limits(_LARGEST, _LARGEST, _PATIENCE, _SLOWEST)
+    budget = budget or Budget(_MOST, _PATIENCE)
+    most = min(_LARGEST, budget.bytes)
+    limits = Limits(most, most, budget.remaining())
     try:
         with web.request(url, limits, idle=_TIMEOUT, follow=True) as response:
             if response.status == HTTPStatus.OK:
-                return b"".join(response.pieces())
+                content = b"".join(response.pieces())
+                budget.spend(len(content))
+                return content
             reason = f"HTTP {response.status} {response.reason}"
     except ResponseTooLarge:
-        raise ImportRefused(f"{url} is larger than {_LARGEST} bytes") from None
+        raise ImportRefused(f"{url} is larger than {most} bytes") from None
     except (Misbehaviour, OSError) as error:
         reason = " ".join(str(error).split())
     raise ImportRefused(

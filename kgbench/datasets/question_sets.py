@@ -19,29 +19,34 @@ from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, download, install_files
 from kgbench.datasets.sources import Folder, Source, open_source
 from kgbench.errors import ImportRefused
+from kgbench.net.limits import Budget
 
 _QUESTIONS: Final = (".yml", ".yaml")
 
 
 def install(
-    description: Description, copy: str | None, *, unverified: bool = False
+    description: Description,
+    copy: str | None,
+    budget: Budget | None = None,
+    *,
+    unverified: bool = False,
 ) -> InstallationResult:
     """Install the questions and the graph of a data set from ``copy``, or from its URL.
 
-    ``copy`` is a folder, an archive, or the URL of an archive. ``unverified`` accepts files that
-    differ from their declared checksum. Raises :class:`~kgbench.errors.ImportRefused`, and installs
-    nothing, for any other problem.
+    ``copy`` is a folder, an archive, or the URL of an archive. ``budget`` limits the downloads.
+    ``unverified`` accepts files that differ from their declared checksum. Raises
+    :class:`~kgbench.errors.ImportRefused`, and installs nothing, for any other problem.
     """
     if copy is None and len(description.files) < _file_count(description):
         raise ImportRefused(
             f"kgbench knows no address of all files of {description.name}: get them from "
             f"{description.page} and run 'kgbench datasets install {description.name} --from PATH'"
         )
-    source = None if copy is None else open_source(copy)
+    source = None if copy is None else open_source(copy, budget)
 
     def fill(scratch: Path, result: InstallationResult) -> None:
         for path, expected in description.files.items():
-            content = _content(description, source, path, expected)
+            content = _content(description, source, path, expected, budget)
             _check(description, path, content, expected, result, unverified=unverified)
             _write(scratch, path, content, result)
         if source is not None and not (scratch / text2sparql.QUESTIONS).is_file():
@@ -68,9 +73,15 @@ def _file_count(description: Description) -> int:
     return 1 + any(path.endswith(".ttl") for path in description.files)
 
 
-def _content(description: Description, source: Source | None, path: str, expected: str) -> bytes:
+def _content(
+    description: Description,
+    source: Source | None,
+    path: str,
+    expected: str,
+    budget: Budget | None,
+) -> bytes:
     if source is None:
-        return download(description.url + path)
+        return download(description.url + path, budget)
     paths = source.find(path)
     if not paths:
         raise ImportRefused(f"{source.name} has no file {path}, which {description.name} needs")

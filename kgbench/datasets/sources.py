@@ -17,6 +17,7 @@ from typing import IO, Final
 from kgbench.datasets import damage
 from kgbench.datasets.install import download
 from kgbench.errors import ImportRefused
+from kgbench.net.limits import Budget
 
 MAX_FILE_BYTES: Final = 1 << 26
 """The largest file of a data set (bytes)."""
@@ -125,13 +126,13 @@ class Tar(Source):
         return io.BytesIO(self._members[path])
 
 
-def open_source(named: str) -> Source:
+def open_source(named: str, budget: Budget | None = None) -> Source:
     """Open a copy by the path of a folder or archive, or by the URL of an archive.
 
-    Raises :class:`~kgbench.errors.ImportRefused` for anything else.
+    ``budget`` limits the download. Raises :class:`~kgbench.errors.ImportRefused` for anything else.
     """
     if named.startswith(("https://", "http://")):
-        return _archive(named, download(named))
+        return _archive(named, download(named, budget))
     path = Path(named)
     if path.is_dir():
         return Folder(path)

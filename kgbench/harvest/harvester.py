@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,27 +18,30 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import pyoxigraph as ox
+
 from kgbench.errors import ImportRefused, KgbenchError, SignatureError
 from kgbench.harvest import sources
-from kgbench.harvest.downloads import Limits, Source
+from kgbench.harvest.downloads import Source
 from kgbench.harvest.sources import HarvestedSource
 from kgbench.harvest.verification import VerifiedOffer, verified_offer
 from kgbench.importers.rdf import contents as data_sets
 from kgbench.importers.rdf import loading
 from kgbench.importers.rdf.parsing import RdfFile, scratch_folder, stage
 from kgbench.importers.rdf.sources import Origin, sha256, unpack
-from kgbench.publish.checks.signatures import digest
+from kgbench.net.limits import Budget
+from kgbench.signing import canonical
+from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.store import open_store
 from kgbench.store.iris import slug
-
-_RUN = "data/run-"
 
 
 class HarvestResult(NamedTuple):
     """The result of harvesting one source.
 
     ``found`` is its new state, or ``refused`` the reason for refusing it. ``before`` is the version
-    from the last harvest, and ``fetched`` the number of downloaded parts.
+    from the last harvest, ``fetched`` the number of downloaded parts, and ``withdrawn`` has the ids
+    of runs that the source no longer has.
     """
 
     address: str
@@ -46,6 +50,7 @@ class HarvestResult(NamedTuple):
     refused: str | None = None
     before: int | None = None
     fetched: int = 0
+    withdrawn: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -54,17 +59,22 @@ class HarvestResult(NamedTuple):
             note = "" if self.before is None else f" (version {self.before} is kept)"
             return f"refused  {self.address}: {self.refused}{note}"
         version = f"version {self.found.version}"
+        notes = "" if self.found.vouched else f"; {self.found.trust}"
+        if self.withdrawn:
+            notes += f"; withdrawn: {', '.join(self.withdrawn)}"
         if self.before is None:
-            return f"new      {self.name}: {version}, {self.fetched} parts"
+            return f"new      {self.name}: {version}, {self.fetched} parts{notes}"
         if self.fetched:
-            return f"updated  {self.name}: version {self.before} to {version}, {self.fetched} parts"
-        return f"there    {self.name}: {version}"
+            change = f"version {self.before} to {version}, {self.fetched} parts"
+            return f"updated  {self.name}: {change}{notes}"
+        return f"there    {self.name}: {version}{notes}"
 
 
 def harvest(
     addresses: Collection[str],
     folder: Path,
     keys: Collection[str] = (),
+    revoked: Collection[KeyEntry] = (),
     *,
     max_bytes: int,
     seconds: float,
@@ -72,13 +82,19 @@ def harvest(
 ) -> Iterator[HarvestResult]:
     """Harvest publications into ``folder`` one by one; a refused source does not stop the others.
 
-    ``keys`` (Multikeys) are trusted; each source must be signed by one of them or by a successor.
-    Without ``keys`` sources are verified by their own keys, or by those known from the last
-    harvest. At most ``max_bytes`` are downloaded per source, within ``seconds``. Raises
+    ``keys`` (Multikeys) are trusted; each source must be signed by one of them. Without ``keys``
+    sources are verified by their own keys, or by the signer of the last harvest. A key vouches for
+    nothing if it is among ``revoked``, or if a harvested source that the user trusts, or the source
+    itself, lists it as revoked. At most ``max_bytes`` are read (packed and unpacked) within
+    ``seconds``; each source may use an equal share of what those before it left. Raises
     :class:`~kgbench.errors.ImportRefused` if an address is not usable.
     """
     all_sources = [Source.named(address) for address in addresses]
-    for source in all_sources:
+    ends = time.monotonic() + seconds
+    for number, source in enumerate(all_sources):
+        share = len(all_sources) - number
+        budget = Budget(max_bytes // share, max(0.0, ends - time.monotonic()) / share)
+        max_bytes -= budget.bytes
         folder_of_source = folder / _name(source)
         known = sources.read(folder_of_source)
         before = None if known is None else known.version
@@ -89,13 +105,22 @@ def harvest(
                     folder_of_source,
                     known,
                     keys=keys,
+                    revoked=[*revoked, *_revoked(folder_of_source)],
                     scratch=scratch,
-                    limits=Limits(max_bytes, seconds),
+                    budget=budget,
                     unsigned=unsigned,
                 )
-            yield HarvestResult(source.address, folder_of_source.name, state, None, before, fetched)
+            yield HarvestResult(
+                source.address,
+                folder_of_source.name,
+                state,
+                before=before,
+                fetched=fetched,
+                withdrawn=() if known is None else tuple(sorted(known.runs - state.runs)),
+            )
         except KgbenchError as error:
             yield HarvestResult(source.address, folder_of_source.name, None, str(error), before)
+        max_bytes += max(0, budget.bytes)
 
 
 def _harvest_source(
@@ -104,31 +129,28 @@ def _harvest_source(
     known: HarvestedSource | None,
     *,
     keys: Collection[str],
+    revoked: Collection[KeyEntry],
     scratch: Path,
-    limits: Limits,
+    budget: Budget,
     unsigned: bool,
 ) -> tuple[HarvestedSource, int]:
     """Harvest one source; return its new state and the number of downloaded parts."""
     if known is not None and not (folder / "store").is_dir():
         known = replace(known, parts={})  # the store is gone: download everything again
-    offered = verified_offer(source, keys, known, scratch, limits, unsigned=unsigned)
+    offered = verified_offer(
+        source, keys, known, scratch, budget, revoked=revoked, unsigned=unsigned
+    )
     _refuse_used_base(folder, offered)
     parts = {} if known is None else known.parts
     changed = [name for name, digest_ in offered.parts.items() if parts.get(name) != digest_]
     # Imports only add to a store, so that a changed or removed run needs a new store.
-    runs = {name: digest_ for name, digest_ in parts.items() if name.startswith(_RUN)}
+    runs = {name: digest_ for name, digest_ in parts.items() if name.startswith(sources.RUN)}
     anew = any(offered.parts.get(name) != digest_ for name, digest_ in runs.items())
     if anew or not (folder / "store").is_dir():
         changed, anew = list(offered.parts), True
     if changed:
-        files = [_download(source, name, offered, scratch, limits) for name in changed]
-        _import(
-            source,
-            folder,
-            [file for part_files in files for file in part_files],
-            scratch,
-            anew=anew,
-        )
+        files = {name: _download(source, name, offered, scratch, budget) for name in changed}
+        _import(source, folder, offered, files, scratch=scratch, budget=budget, anew=anew)
     state = HarvestedSource(
         name=folder.name,
         address=source.address,
@@ -138,8 +160,9 @@ def _harvest_source(
         sums=offered.sums,
         signer=offered.signer,
         vouched=bool(keys) or (known is not None and known.vouched),
-        keys=tuple(offered.history.entries.values()),
+        keys=tuple(_with_earlier(offered.keys, known)),
         parts=offered.parts,
+        canonical=offered.canonical,
     )
     folder.mkdir(parents=True, exist_ok=True)
     sources.write(folder, state)
@@ -147,37 +170,49 @@ def _harvest_source(
 
 
 def _download(
-    source: Source, name: str, offered: VerifiedOffer, scratch: Path, limits: Limits
-) -> list[RdfFile]:
-    """Download one part and verify its checksum and its canonical digest."""
+    source: Source, name: str, offered: VerifiedOffer, scratch: Path, budget: Budget
+) -> RdfFile:
+    """Download one part, verify its checksum, and unpack it."""
     if name.endswith(".zip"):
         raise ImportRefused(f"{name} is encrypted: import it with kgbench import rdf --password")
     for inner in ("fetched", "unpacked"):
         (scratch / inner).mkdir(exist_ok=True)
     path = scratch / "fetched" / name.rpartition("/")[2]
-    if not source.get(name, path, limits):
+    if not source.get(name, path, budget):
         raise ImportRefused(f"{name} is listed, but missing")
     if sha256(path) != offered.parts[name]:
         raise SignatureError(f"the checksum of {name} does not fit: the file was changed")
-    files = unpack(path, name, scratch / "unpacked")
-    for file in files:
-        if offered.signer is not None and digest(file.path, None) != offered.canonical[name]:
-            raise SignatureError(f"the data in {name} differ from the data that were signed")
-    return files
+    [file] = unpack(path, name, scratch / "unpacked", budget=budget)
+    return file
 
 
 def _import(
-    source: Source, folder: Path, files: list[RdfFile], scratch: Path, *, anew: bool
+    source: Source,
+    folder: Path,
+    offered: VerifiedOffer,
+    files: Mapping[str, RdfFile],
+    *,
+    scratch: Path,
+    budget: Budget,
+    anew: bool,
 ) -> None:
-    """Import verified files into the store of the source, or into a new one if ``anew``."""
-    origins = [Origin(f"{source.address} {file.name}", sha256(file.path)) for file in files]
-    contents = data_sets.read(stage(files, scratch))
+    """Verify the data, and import them into the store of the source, a new one if ``anew``."""
+    staged = stage(list(files.values()), scratch, budget)  # what nests too deeply ends a child
+    for name, file in files.items():
+        if offered.signer is not None:
+            quads = budget.within(ox.parse(path=str(file.path), format=ox.RdfFormat.N_QUADS))
+            if canonical.digest(quads, scratch) != offered.canonical[name]:
+                raise SignatureError(f"the data in {name} differ from the data that were signed")
+    origins = [
+        Origin(f"{source.address} {file.name}", sha256(file.path)) for file in files.values()
+    ]
+    contents = data_sets.read(staged)
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / ("store.new" if anew else "store")
     if anew:
         shutil.rmtree(target, ignore_errors=True)
     with open_store(str(target)) as opened:
-        loading.load(opened, contents, origins, scratch)
+        loading.load(opened, contents, origins, scratch, lambda _: budget.spend(0))
     if anew:
         with _replacing(folder / "store"):
             target.rename(folder / "store")
@@ -198,6 +233,20 @@ def _replacing(path: Path) -> Iterator[None]:
             old.rename(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _revoked(folder: Path) -> Iterator[KeyEntry]:
+    """Yield keys that are revoked by the source in ``folder`` or by a trusted one beside it."""
+    for path in folder.parent.glob("*"):
+        source = sources.read(path) if path.is_dir() else None
+        if source is not None and (source.vouched or path == folder):
+            yield from KeyList(source.keys).revoked
+
+
+def _with_earlier(listed: KeyList, known: HarvestedSource | None) -> Collection[KeyEntry]:
+    """Return the listed keys, and those that were known to be revoked: they stay so."""
+    earlier = [] if known is None else KeyList(known.keys).revoked
+    return (listed.entries | KeyList(earlier).entries).values()
 
 
 def _refuse_used_base(folder: Path, offered: VerifiedOffer) -> None:

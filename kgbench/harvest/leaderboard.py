@@ -3,7 +3,8 @@
 
 Groups are comparable if their models were scored by the same metrics on the same tasks of the same
 suite; IRIs of metrics and tasks include versions. Values of one model are pooled if its answers
-were extracted by the same steps. The table's notes say what was left out, and why.
+were extracted by the same steps. A run that several groups publish counts once. The table's notes
+say what was left out, and why.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.leaderboard import Standing, standings
 from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.selection import FIRST, select
+from kgbench.analysis.selection import FIRST, Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value, ranks
 from kgbench.errors import QueryError
 from kgbench.harvest import sources
+from kgbench.harvest.shared_runs import uncounted_runs
 from kgbench.harvest.sources import HarvestedSource
 from kgbench.rdf import queries
 from kgbench.store import open_reader
+from kgbench.store.protocol import Store
 
 COLUMNS = (
     Column("rank", "Rank", Kind.COUNT),
@@ -95,8 +98,11 @@ def combined_leaderboard(
     """
     notes: list[str] = []
     groups: list[GroupResults] = []
-    for path, source in _trusted_sources(folder, trust, notes):
-        groups += _source_groups(path, source, combined_by, suite, notes)
+    trusted = list(_trusted_sources(folder, trust, notes))
+    uncounted = uncounted_runs(trusted, notes)
+    for path, source in trusted:
+        without = uncounted.get(source.name, ())
+        groups += _source_groups(path, source, combined_by, suite, without=without, notes=notes)
     if not groups:
         raise QueryError("; ".join(notes) or f"no source in {folder} has results")
     comparable = _comparable(groups, suite, notes)
@@ -135,26 +141,36 @@ def _trusted_sources(
         if trust and not any(source.is_called(name) for name in trust):
             notes.append(f"Left out: {source.name}, which --trust does not name.")
         elif not trust and not source.vouched:
-            by = "is not signed" if source.signer is None else f"is signed by {source.signer}"
             notes.append(
-                f"Left out: {source.name} {by}, and no given key vouches for it: name it with "
-                "--trust, or harvest it with --key."
+                f"Left out: {source.name} is {source.trust}: name it with --trust, or harvest it "
+                "with --key."
             )
         else:
             yield path, source
 
 
 def _source_groups(
-    path: Path, source: HarvestedSource, combined_by: ScoreSet, suite: str | None, notes: list[str]
+    path: Path,
+    source: HarvestedSource,
+    combined_by: ScoreSet,
+    suite: str | None,
+    *,
+    without: Collection[str],
+    notes: list[str],
 ) -> Iterator[GroupResults]:
-    """Yield the results of a source for each of its suites, or only for ``suite``."""
+    """Yield the results of a source for each of its suites, or only for ``suite``.
+
+    ``without`` are the graphs of runs that do not count.
+    """
     with open_reader(str(path / "store")) as store:
         suites = [suite] if suite else [str(row[0]) for row in queries.rows(store, "list-suites")]
         for suite_iri in suites:
             try:
-                selection = select(store, suite_iri, FIRST)
+                selection = _without(store, select(store, suite_iri, FIRST), without)
             except QueryError as error:
                 notes.append(f"Left out: {source.name}: {error}.")
+                continue
+            if not selection.pass_graphs:
                 continue
             tasks = fetch.tasks(store)
             results = [s for s in standings(store, selection, combined_by, tasks) if s.parts]
@@ -180,6 +196,16 @@ def _source_groups(
                 steps={model: frozenset(of) for model, of in steps.items()},
                 names=names,
             )
+
+
+def _without(store: Store, selection: Selection, runs: Collection[str]) -> Selection:
+    """Return a selection without the runs in the graphs ``runs``."""
+    excluded = {str(row[1]) for row in queries.rows(store, "list-passes") if str(row[5]) in runs}
+    return replace(
+        selection,
+        pass_graphs=tuple(graph for graph in selection.pass_graphs if graph not in excluded),
+        run_graphs=tuple(graph for graph in selection.run_graphs if graph not in runs),
+    )
 
 
 def _counted(groups: list[GroupResults]) -> str:

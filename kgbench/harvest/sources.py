@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgbench.errors import ResourceError
-from kgbench.signing.key_history import KeyEntry, KeyHistory
+from kgbench.signing.key_list import KeyEntry, standing
 
 STATE: Final = "source.json"
+RUN: Final = "data/run-"
+"""The beginning of the paths of data files with a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,9 @@ class HarvestedSource:
     """The state of a harvested source.
 
     ``signer`` is the key (Multikey) that signed it, ``None`` for an unsigned source; ``vouched``
-    says whether a key from the user vouches for the signer. ``keys`` are all keys of the signer.
-    ``sums`` is the SHA-256 of the source's ``SHA256SUMS``, and ``parts`` has the SHA-256 of its
-    data files by path.
+    says whether the user has named that key. ``keys`` are the keys that the source lists.
+    ``sums`` is the SHA-256 of the source's ``SHA256SUMS``. ``parts`` has the SHA-256 of its data
+    files by path, and ``canonical`` their RDFC-1.0 digests, if it is signed.
     """
 
     name: str
@@ -41,16 +43,23 @@ class HarvestedSource:
     vouched: bool = False
     keys: tuple[KeyEntry, ...] = ()
     parts: dict[str, str] = field(default_factory=dict)
+    canonical: dict[str, str] = field(default_factory=dict)
 
     @property
-    def history(self) -> KeyHistory:
-        """The history of the signer's keys."""
-        return KeyHistory(self.keys)
+    def runs(self) -> set[str]:
+        """The ids of its runs."""
+        paths = (path for path in self.parts if path.startswith(RUN))
+        return {path.removeprefix(RUN).partition(".")[0] for path in paths}
+
+    @property
+    def trust(self) -> str:
+        """Who signed it, and whether the user named that key, in words."""
+        return standing(self.signer, vouched=self.vouched)
 
     def is_called(self, name: str) -> bool:
         """Return whether ``name`` is the name, address, base or a key of this source."""
         called = {self.name, self.address, self.address.rstrip("/"), self.base, self.signer}
-        return name in called or name in self.history.entries
+        return name in called
 
 
 def read(folder: Path) -> HarvestedSource | None:
@@ -61,9 +70,7 @@ def read(folder: Path) -> HarvestedSource | None:
     path = folder / STATE
     try:
         fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return HarvestedSource(
-            **{**fields, "keys": tuple(KeyEntry(**key) for key in fields["keys"])}
-        )
+        return HarvestedSource(**{**fields, "keys": tuple(map(KeyEntry.of, fields["keys"]))})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, LookupError) as error:

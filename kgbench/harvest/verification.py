@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from kgbench.errors import ImportRefused, SignatureError
-from kgbench.harvest.downloads import Limits, Source
+from kgbench.harvest.downloads import Source
 from kgbench.harvest.sources import HarvestedSource
-from kgbench.publish.checks.signatures import signed
+from kgbench.net.limits import Budget
 from kgbench.publish.recipe import FILE as RECIPE
 from kgbench.publish.settings import checked_base
 from kgbench.publish.signing import KEYS, SIGNATURE, SUMS
 from kgbench.signing import proofs
-from kgbench.signing.key_history import KeyHistory
+from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.signing.proofs import Document, Statements
 from kgbench.vocab import DCAT, DCTERMS, KGB
 
@@ -40,7 +40,7 @@ class VerifiedOffer:
     base: str
     version: int
     sums: str
-    history: KeyHistory
+    keys: KeyList
     parts: dict[str, str]
     signer: str | None = None
     canonical: dict[str, str] = field(default_factory=dict)
@@ -51,59 +51,85 @@ def verified_offer(
     keys: Collection[str],
     known: HarvestedSource | None,
     scratch: Path,
-    limits: Limits,
+    budget: Budget,
     *,
+    revoked: Collection[KeyEntry],
     unsigned: bool,
 ) -> VerifiedOffer:
     """Verify what ``source`` offers, and return it.
 
-    ``keys`` (Multikeys) are trusted, or without them the keys from the last harvest, which is
-    ``known``. A source without signature is refused unless ``unsigned``. Raises
-    :class:`~kgbench.errors.ImportRefused` and :class:`~kgbench.errors.SignatureError`.
+    ``keys`` (Multikeys) are trusted, or without them the signer of the last harvest, which is
+    ``known``; ``revoked`` are known to be revoked. A source without signature is refused unless
+    ``unsigned``. Raises :class:`~kgbench.errors.ImportRefused` and
+    :class:`~kgbench.errors.SignatureError`.
     """
-    document = _document(source, SIGNATURE, scratch, limits)
+    document = _document(source, SIGNATURE, scratch, budget)
     if document is None:
-        _sums(source, scratch, limits, None)  # refuses a folder that is not a publication
+        _sums(source, scratch, budget, None)  # refuses a folder that is not a publication
         if keys or not unsigned or (known is not None and known.signer is not None):
             raise ImportRefused(
                 "it is not signed (or no longer signed), so its publisher is unknown: ask for a "
                 "signature; --unsigned accepts sources that never had one"
             )
-        return _unsigned(source, scratch, limits)
+        offer = _unsigned(source, scratch, budget)
+        _refuse_other_base(known, offer.base)
+        return _same_source(offer, known)
     base = _base(document)
-    if known is not None and known.base != base:
-        raise ImportRefused(f"its base was {known.base}, and is now {base}: it is another source")
-    listed = _document(source, KEYS, scratch, limits)
+    _refuse_other_base(known, base)
+    listed = _document(source, KEYS, scratch, budget)
     if listed is None:
         raise ImportRefused(f"it has a signature, but no {KEYS}")
     iri = f"{base}{KEYS}"
-    trusted = keys or (() if known is None else known.history.entries)
-    history = KeyHistory.trusted(listed, iri, trusted)
-    _refuse_restored_keys(known, history)
-    stated = Statements(signed(document, history, iri))
+    pinned = () if known is None or known.signer is None else (known.signer,)
+    trusted = keys or pinned
+    listed_keys = KeyList.published(listed, iri, trusted, revoked)
+    stated = Statements(listed_keys.verify(document, iri, trusted))
     signer = proofs.claimed_proof(document).method.partition("#")[2]
     subject = f"{base}{SIGNATURE}"
     sums = stated.one(f"{base}{SUMS}", KGB.fileDigest) or ""
     version = _number(stated.one(subject, DCAT.version))
-    if known is not None and version < known.version:
-        raise ImportRefused(
-            f"it has version {version}, but version {known.version} was harvested before"
-        )
     names = [part.removeprefix(base) for part in stated.all(subject, DCTERMS.hasPart)]
     canonical = {n: stated.one(base + n, KGB.canonicalDigest) or "" for n in names if n != SUMS}
-    listing = _sums(source, scratch, limits, sums)
+    listing = _sums(source, scratch, budget, sums)
     missing = [name for name in canonical if name not in listing or not _PART.fullmatch(name)]
     if missing:
         raise ImportRefused(
             f"its signature covers data that {SUMS} does not list: {missing[0][:100]}"
         )
     parts = {name: listing[name] for name in canonical}
-    return VerifiedOffer(base, version, sums, history, parts, signer, canonical)
+    offer = VerifiedOffer(base, version, sums, listed_keys, parts, signer, canonical)
+    return _same_source(offer, known)
 
 
-def _document(source: Source, name: str, scratch: Path, limits: Limits) -> Document | None:
+def _refuse_other_base(known: HarvestedSource | None, base: str) -> None:
+    if known is not None and known.base != base:
+        raise ImportRefused(f"its base was {known.base}, and is now {base}: it is another source")
+
+
+def _same_source(offer: VerifiedOffer, known: HarvestedSource | None) -> VerifiedOffer:
+    """Return the offer; refuse an earlier version of ``known``, or the same with other data."""
+    if known is None or (known.sums, known.version) == (offer.sums, offer.version):
+        return offer
+    if offer.version < known.version:
+        raise ImportRefused(
+            f"it has version {offer.version}, but version {known.version} was harvested before"
+        )
+    # Pages and packing can change within a version, but data cannot.
+    if known.canonical and offer.canonical:
+        before, now = known.canonical, offer.canonical
+    else:
+        before, now = known.parts, offer.parts
+    if offer.version == known.version and before and set(before.values()) != set(now.values()):
+        raise ImportRefused(
+            f"its version {offer.version} has other data than the version {known.version} that was "
+            "harvested before: a publisher gives changed data a new version"
+        )
+    return offer
+
+
+def _document(source: Source, name: str, scratch: Path, budget: Budget) -> Document | None:
     path = scratch / name
-    if not source.get(name, path, limits, proofs.LARGEST):
+    if not source.get(name, path, budget, proofs.LARGEST):
         return None
     try:
         return proofs.read(path.read_bytes())
@@ -124,20 +150,9 @@ def _number(version: str | None) -> int:
     return int(version)
 
 
-def _refuse_restored_keys(known: HarvestedSource | None, history: KeyHistory) -> None:
-    """Refuse a list of keys that lacks a known key, or in which a revoked key is valid again."""
-    for before in () if known is None else known.keys:
-        entry = history.entries.get(before.key)
-        if entry is None or (before.revoked is not None and entry.revoked is None):
-            change = (
-                "is no longer listed" if entry is None else "was revoked, and is no longer revoked"
-            )
-            raise SignatureError(f"its key {before.key} {change}")
-
-
-def _sums(source: Source, scratch: Path, limits: Limits, expected: str | None) -> dict[str, str]:
+def _sums(source: Source, scratch: Path, budget: Budget, expected: str | None) -> dict[str, str]:
     path = scratch / SUMS
-    if not source.get(SUMS, path, limits, _LARGEST_SUMS):
+    if not source.get(SUMS, path, budget, _LARGEST_SUMS):
         raise ImportRefused(f"it has no {SUMS}: it is not a publication of kgbench")
     content = path.read_bytes()
     if expected is not None and hashlib.sha256(content).hexdigest() != expected:
@@ -147,10 +162,10 @@ def _sums(source: Source, scratch: Path, limits: Limits, expected: str | None) -
     return {match[2]: match[1] for match in matches if match is not None}
 
 
-def _unsigned(source: Source, scratch: Path, limits: Limits) -> VerifiedOffer:
-    listing = _sums(source, scratch, limits, None)
+def _unsigned(source: Source, scratch: Path, budget: Budget) -> VerifiedOffer:
+    listing = _sums(source, scratch, budget, None)
     path = scratch / RECIPE
-    if not source.get(RECIPE, path, limits, proofs.LARGEST):
+    if not source.get(RECIPE, path, budget, proofs.LARGEST):
         raise ImportRefused(f"it has no {RECIPE}: it is not a publication of kgbench")
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != listing.get(RECIPE):
@@ -162,4 +177,4 @@ def _unsigned(source: Source, scratch: Path, limits: Limits) -> VerifiedOffer:
         raise ImportRefused(f"its {RECIPE} cannot be read") from None
     sums = hashlib.sha256((scratch / SUMS).read_bytes()).hexdigest()
     parts = {name: checksum for name, checksum in listing.items() if _PART.fullmatch(name)}
-    return VerifiedOffer(base, version, sums, KeyHistory([]), parts)
+    return VerifiedOffer(base, version, sums, KeyList([]), parts)

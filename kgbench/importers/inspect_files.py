@@ -21,9 +21,13 @@ from pathlib import Path
 from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
+from kgbench.net.limits import Budget
 
 MAX_BYTES = 1 << 30
 """The largest log file, and the limit for all members of an archive (bytes)."""
+
+MAX_SECONDS = 3_600.0
+"""The default time limit (seconds)."""
 
 MAX_SAMPLES = 200_000
 
@@ -40,17 +44,22 @@ class Log:
     samples: tuple[dict[str, Json], ...]
 
 
-def read(path: Path) -> Log:
-    """Read a log file. Raises :class:`~kgbench.errors.ImportRefused` if it is not a log."""
+def read(path: Path, budget: Budget | None = None) -> Log:
+    """Read a log file within ``budget``.
+
+    Raises :class:`~kgbench.errors.ImportRefused` if it is not a log, or too large.
+    """
+    budget = budget or Budget(2 * MAX_BYTES, MAX_SECONDS)
     try:
         with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+            content = stream.read(min(MAX_BYTES, budget.bytes) + 1)
     except OSError as error:
         raise ImportRefused(f"{path}: cannot be read: {error.strerror or error}") from error
     if len(content) > MAX_BYTES:
         raise ImportRefused(f"{path}: larger than {MAX_BYTES} bytes, the most that is read")
+    budget.spend(len(content))
     if zipfile.is_zipfile(io.BytesIO(content)):
-        header, samples = _read_archive(path.name, content)
+        header, samples = _read_archive(path.name, content, budget)
     else:
         header = _object(path.name, content)
         samples = header.pop("samples", None) or []
@@ -67,7 +76,7 @@ def _sort_key(sample: dict[str, Json]) -> tuple[str, str]:
     return epoch, name
 
 
-def _read_archive(name: str, content: bytes) -> tuple[dict[str, Json], list[Json]]:
+def _read_archive(name: str, content: bytes, budget: Budget) -> tuple[dict[str, Json], list[Json]]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {member.filename: member for member in archive.infolist()}
@@ -84,7 +93,9 @@ def _read_archive(name: str, content: bytes) -> tuple[dict[str, Json], list[Json
                 raise ImportRefused(
                     f"{name}: it holds more than the {MAX_BYTES} bytes that are read"
                 )
-            header, *documents = _read_members(name, archive, content, selected)
+            budget.spend(sum(member.file_size for member in selected))
+            members_read = _read_members(name, archive, content, selected)
+            header, *documents = budget.within(members_read)
             return header, list(documents)
     except damage.errors() as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error})") from error

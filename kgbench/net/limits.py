@@ -14,10 +14,12 @@ import ipaddress
 import re
 import time
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 from urllib.parse import urljoin, urlsplit
+
+from kgbench.errors import ImportRefused
 
 PIECE: Final = 1 << 16
 """Maximal bytes that are decompressed at once."""
@@ -36,6 +38,8 @@ REDIRECTS: Final = 5
 
 LONGEST_WAIT: Final = 3600.0
 """Maximal seconds to wait when a server asks for it (Retry-After)."""
+
+T = TypeVar("T")
 
 _EXEMPT: Final = 1 << 26  # bytes up to which any ratio is allowed
 _NOT_IN_HOSTS: Final = re.compile(r"[\x00-\x7f](?<![A-Za-z0-9._~:%-])")  # names and addresses
@@ -110,6 +114,42 @@ class Meter:
             )
         if self.decoded > max(_EXEMPT, RATIO * self.encoded):
             raise ResponseTooLarge(f"the response unpacks to more than {RATIO} times its size")
+
+
+@dataclass
+class Budget:
+    """The remaining bytes and seconds for reading what others made, from its creation on.
+
+    Downloaded bytes count, and unpacked ones again. Methods raise
+    :class:`~kgbench.errors.ImportRefused` when the budget is spent.
+    """
+
+    bytes: int
+    seconds: float
+    _ends: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ends = time.monotonic() + self.seconds
+
+    def remaining(self) -> float:
+        """Return the remaining seconds, more than 0."""
+        seconds_left = self._ends - time.monotonic()
+        if seconds_left <= 0:
+            raise ImportRefused(f"it takes longer than {self.seconds:g} s: raise --seconds")
+        return seconds_left
+
+    def spend(self, size: int) -> None:
+        """Subtract ``size`` bytes, and check the time."""
+        self.bytes -= size
+        if self.bytes < 0:
+            raise ImportRefused("it has more bytes, packed and unpacked, than --most allows")
+        self.remaining()
+
+    def within(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield ``items``, and check the time before each."""
+        for item in items:
+            self.remaining()
+            yield item
 
 
 class ReadLimits:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,10 @@ from typing import IO, NamedTuple
 from kgbench.errors import PublicationRefused
 
 STATE = ".kgbench-publish"
+_STATE_FILE = re.compile(
+    rf"{re.escape(STATE)}/(owner|lock|manifest\.json|canonical\.json|journal-[^/]*|"
+    r"files-[^/]*\.txt|evaluations-[^/]*\.tsv\.gz)"
+)
 _MARK = "kgbench publication 1\n"
 _CHUNK = 1 << 20
 _KINDS = {
@@ -152,6 +157,11 @@ class Contents(NamedTuple):
 
     files: dict[str, Path]
     others: dict[str, str]
+
+
+def is_state(name: str) -> bool:
+    """Return whether ``name`` is the path of a file of the state, which is not published."""
+    return _STATE_FILE.fullmatch(name) is not None
 
 
 def contents(folder: Path) -> Contents:

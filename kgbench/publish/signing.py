@@ -22,7 +22,7 @@ from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Manifest, Unit
 from kgbench.signing import canonical, proofs
-from kgbench.signing.key_history import SUFFIX, KeyHistory
+from kgbench.signing.key_list import SUFFIX, KeyList
 from kgbench.signing.keys import SigningKey
 from kgbench.signing.proofs import Document
 
@@ -35,10 +35,10 @@ _CACHE: Final = "canonical.json"
 
 @dataclass(frozen=True)
 class Signer:
-    """Signs publications with one key, whose history it publishes."""
+    """Signs publications with one key, and publishes the list of its owner's keys."""
 
     key: SigningKey
-    history: KeyHistory
+    keys: KeyList
     password: str | None = field(default=None, repr=False)
 
     @classmethod
@@ -54,18 +54,18 @@ class Signer:
                 f"the private key {path} is in the folder to be published: move it elsewhere"
             )
         key = SigningKey.read(path)
-        history = KeyHistory.read(path)
-        if key.public not in history.entries:
+        keys = KeyList.read(path)
+        if key.public not in keys.entries:
             raise SignatureError(f"{path.name}{SUFFIX} does not list the key {path}: restore it")
-        if history.entries[key.public].revoked is not None:
-            raise SignatureError(f"the key {path} is revoked: sign with its successor")
-        return cls(key, history, password)
+        if keys.entries[key.public].revoked is not None:
+            raise SignatureError(f"the key {path} is revoked: sign with another one")
+        return cls(key, keys, password)
 
     def sign(self, folder: Folder, manifest: Manifest) -> None:
         """Write the keys and the signed claims, and add a unit with these files to the manifest."""
         before = set(folder.written)
         keys = self._keys(manifest)
-        self._write(folder, KEYS, self.history.document(keys), manifest)
+        self._write(folder, KEYS, self.keys.document(keys), manifest)
         for path in sorted(folder.written):
             if path.startswith(f"{CLAIMS}/"):
                 claim = ox.parse((folder.path / path).read_bytes(), ox.RdfFormat.TURTLE)
@@ -106,9 +106,9 @@ class Signer:
                     with file_reading.opened(folder.path / dump.path, self.password) as content:
                         quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
                         cached[dump.content] = canonical.digest(quads, folder.state)
-                except file_reading.Unreadable as error:
+                except (file_reading.Unreadable, SignatureError) as error:
                     raise PublicationRefused(
-                        f"{dump.path} {error}, so it cannot be signed: leave out its run (--run)"
+                        f"{dump.path}: {error}, so it cannot be signed: leave out its run (--run)"
                     ) from error
             kept[dump.content] = digests[dump.path] = cached[dump.content]
         cache.write_text(json.dumps(kept), encoding="utf-8")

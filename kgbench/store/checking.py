@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 from kgbench.store import checksums, snapshots
-from kgbench.store.databases import no_store
+from kgbench.store.databases import is_store, no_store, refuse_unfinished
 from kgbench.store.examination import Examination, examine
 from kgbench.store.iris import Iris
 from kgbench.store.maintenance import CheckResult
@@ -53,9 +53,17 @@ def check(path: Path) -> CheckResult:
 @contextmanager
 def unowned(path: Path) -> Iterator[str | None]:
     """Lock the store at ``path`` against writers, or yield the name of the process that owns it."""
-    if not (path / "lock").is_file():
+    if not is_store(path):
         raise no_store(path)
-    with (path / "lock").open(encoding="ascii", errors="replace") as lock:
+    refuse_unfinished(path)
+    file = path / "lock"
+    if not file.is_file():
+        with suppress(OSError):  # a disk that cannot be written has no writers
+            file.touch()
+        if not file.is_file():
+            yield None
+            return
+    with file.open(encoding="ascii", errors="replace") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

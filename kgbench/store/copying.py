@@ -2,7 +2,8 @@
 """Copies of a store to another back end, verified by counts and digests.
 
 Content is copied first, and the catalogue, which makes it visible, last: an interrupted copy leaves
-nothing visible, and the next one starts again.
+nothing visible, and the next one starts again. A folder is marked meanwhile
+(:mod:`kgbench.store.unfinished`).
 """
 
 from __future__ import annotations
@@ -65,12 +66,7 @@ def copy(
     catalogue = source.iris.catalogue
     if target.iris.catalogue != catalogue:
         raise StoreError(f"{source.location} and {target.location} have different bases")
-    existing = registry.graphs(target)
-    if existing:
-        raise StoreError(
-            f"the store {target.location} has results already ({len(existing)} graphs): copy into "
-            "an empty one"
-        )
+    registry.refuse_results(target)
     stamps = registry.stamps(source)
     known = registry.graphs(source)
     if not known:

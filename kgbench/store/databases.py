@@ -27,6 +27,13 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 300  # characters kept of the engine's message
+_DATABASES = ("data/CURRENT", "data/MANIFEST-*", "snapshots/*/CURRENT", "snapshots/*/MANIFEST-*")
+
+UNFINISHED = "unfinished"
+"""The file that marks a folder; it has the command that repeats the copy or recovery."""
+
+being_written: set[Path] = set()
+"""The marked folders that this process writes, and may open."""
 
 
 class Damaged(StoreError):
@@ -116,6 +123,26 @@ def damaged(location: str, error: BaseException) -> Damaged:
 def short_message(error: BaseException) -> str:
     """Return the engine's message on one line, of a bounded length."""
     return " ".join(str(error).split())[:_LONGEST]
+
+
+def is_store(path: Path) -> bool:
+    """Return whether a folder has a store, also one whose lock file was lost."""
+    return (path / "lock").is_file() or any(any(path.glob(name)) for name in _DATABASES)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Return whether a copy or recovery into a folder has not ended."""
+    return (path / UNFINISHED).is_file() and path.resolve() not in being_written
+
+
+def refuse_unfinished(path: Path) -> None:
+    """Raise :class:`~kgbench.errors.StoreError` for a folder that is marked as unfinished."""
+    if is_unfinished(path):
+        command = (path / UNFINISHED).read_text("utf-8", "replace").strip()
+        raise StoreError(
+            f"the store {path} is unfinished, and may lack results: if `{command}` no longer runs, "
+            "it was interrupted, and can be repeated"
+        )
 
 
 def no_store(path: Path) -> StoreError:

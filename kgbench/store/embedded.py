@@ -17,7 +17,15 @@ import pyoxigraph as ox
 from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.rdf import integer
 from kgbench.store import checksums, declared, layouts, registry, snapshots, watching
-from kgbench.store.databases import Database, converted_failures, damaged, is_damage
+from kgbench.store.databases import (
+    UNFINISHED,
+    Database,
+    converted_failures,
+    damaged,
+    is_damage,
+    is_store,
+    refuse_unfinished,
+)
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
@@ -51,7 +59,8 @@ class EmbeddedStore(Database):
         if path is None:
             self._db = ox.Store()
         else:
-            self._lock = _lock_folder(path)
+            refuse_unfinished(path)
+            self._lock = lock_folder(path)
             self._inode = os.fstat(self._lock.fileno()).st_ino
             new = not (path / "data").exists()
             try:
@@ -281,11 +290,12 @@ class EmbeddedStore(Database):
             )
 
 
-def _lock_folder(path: Path) -> IO[str]:
+def lock_folder(path: Path) -> IO[str]:
     """Take the owner's lock of the store at ``path`` without waiting; creates the folder."""
     if path.exists() and not path.is_dir():
         raise StoreError(f"the store {path} is a file: name a folder")
-    if path.is_dir() and any(path.iterdir()) and not (path / "lock").exists():
+    known = is_store(path) or (path / UNFINISHED).is_file()
+    if path.is_dir() and any(path.iterdir()) and not known:
         raise StoreError(
             f"the folder {path} has other content than a kgbench store: name another folder"
         )

@@ -18,7 +18,9 @@ from kgbench.store.databases import (
     converted_failures,
     damaged,
     is_damage,
+    is_store,
     no_store,
+    refuse_unfinished,
 )
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
@@ -42,8 +44,9 @@ class SnapshotReader(Database, ReadOnly):
         self.location = str(path)
         self._lock_file: IO[bytes] | None = None
         self._db: ox.Store | None = None
-        if not (path / "lock").exists():
+        if not is_store(path):
             raise no_store(path)
+        refuse_unfinished(path)
         folder = path / "snapshots"
         _complete(path)
         for snapshot, lock_file in undamaged(folder):

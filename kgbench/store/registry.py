@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from kgbench.errors import StoreError
 from kgbench.store.iris import Iris
 from kgbench.store.templates import fill
 
 
 class _Store(Protocol):
     iris: Iris
+    location: str
 
     def query(self, text: str) -> Any: ...
 
@@ -44,3 +46,13 @@ def graphs(store: _Store) -> list[str]:
     """Return the registered graphs, in order, without the catalogue."""
     rows = store.query(fill("registry.rq", catalogue=store.iris.catalogue))
     return sorted({row["graph"].value for row in rows})
+
+
+def refuse_results(store: _Store) -> None:
+    """Raise :class:`~kgbench.errors.StoreError` if a store has results."""
+    existing = graphs(store)
+    if existing:
+        raise StoreError(
+            f"the store {store.location} has results already ({len(existing)} graphs): copy into "
+            "an empty one"
+        )

@@ -19,6 +19,7 @@ from kgbench import testing
 from kgbench.errors import ImportRefused
 from kgbench.importers import inspect_files, inspect_logs, inspect_samples
 from kgbench.importers.load import load
+from kgbench.net.limits import Budget
 from kgbench.store import EmbeddedStore, open_reader
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue
@@ -307,6 +308,10 @@ def test_there_is_an_end_to_what_is_read(logs, tmp_path, monkeypatch):
         with pytest.raises(ImportRefused, match=message):
             inspect_files.read(path)
         monkeypatch.undo()
+    size = path.stat().st_size
+    for budget, message in ((Budget(size + 1, 60.0), "--most"), (Budget(2**20, 0.0), "--seconds")):
+        with pytest.raises(ImportRefused, match=message):
+            inspect_files.read(path, budget)
 
 
 def test_a_member_that_is_elsewhere_is_missed(logs, tmp_path):

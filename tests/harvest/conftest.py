@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
+from datetime import UTC, datetime
 
 import pytest
 
+from kgbench.errors import SignatureError
 from kgbench.harvest.harvester import harvest
 from kgbench.publish.checks import file_reading
+from kgbench.publish.checks.signatures import digest
 from kgbench.publish.signing import Signer
+from kgbench.signing import proofs
+from kgbench.signing.key_list import KeyList
 from kgbench.signing.keys import SigningKey
 from tests.publish.conftest import command, hasten, publish
 
@@ -110,3 +116,21 @@ def renew(group, path):
     sums.write_text(
         "".join(f"{told}  {name}\n" if one.endswith(f"  {name}") else f"{one}\n" for one in lines)
     )
+
+
+def seal(group, **changes):
+    """Sign the keys, the checksums and the data of a group again, with ``changes``."""
+    key, base = SigningKey.read(group.key), f"https://{group.name}.example.org/bench/"
+    path = group.site / "signature.jsonld"
+    content = {**proofs.read(path.read_bytes()), **changes}
+    del content["proof"]
+    sums = hashlib.sha256((group.site / "SHA256SUMS").read_bytes()).hexdigest()
+    content["parts"][0]["sha256"] = sums
+    for part in content["parts"][1:]:
+        with contextlib.suppress(SignatureError):
+            part["canonicalSha256"] = digest(group.site / part["id"].removeprefix(base), None)
+    listed = KeyList.read(group.key).document(f"{base}keys.jsonld")
+    for name, unsigned in (("keys.jsonld", listed), ("signature.jsonld", content)):
+        method = f"{base}keys.jsonld#{key.public}"
+        signed = proofs.secure(unsigned, key, method, datetime.now(UTC))
+        (group.site / name).write_text(proofs.serialise(signed))

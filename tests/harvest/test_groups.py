@@ -4,15 +4,31 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from kgbench.errors import ResourceError
-from kgbench.harvest import sources
+from kgbench.errors import QueryError, ResourceError
+from kgbench.harvest import shared_runs, sources
+from kgbench.harvest.shared_runs import PublishedRun
+from kgbench.publish.checks import file_reading
+from kgbench.signing.keys import SigningKey
 from kgbench.store import open_reader
-from tests.harvest.conftest import SHARED, board, harvested, keys, run, tampered
+from tests.harvest.conftest import (
+    SHARED,
+    Published,
+    board,
+    harvested,
+    keys,
+    renew,
+    run,
+    seal,
+    tampered,
+)
 from tests.publish.conftest import command
 from tests.publish.static import serving
 
@@ -94,6 +110,8 @@ def test_a_run_that_was_withdrawn_goes(groups, tmp_path):
     [one] = harvested([ada.site], tmp_path / "s")
 
     assert one.refused is None
+    assert len(one.withdrawn) == 2
+    assert one.words.endswith(f"; withdrawn: {', '.join(one.withdrawn)}")
     assert set(board(tmp_path / "s")[0]) == {SHARED}
     assert not list((tmp_path / "s").glob("*/store.*"))
 
@@ -135,29 +153,80 @@ def test_unvouched_sources_count_only_where_they_are_trusted(groups, tmp_path):
     for name in ("bob", groups["bob"].public, "https://bob.example.org/bench/"):
         rows, _ = board(into, "--trust", name)
         assert rows[SHARED]["sources"].startswith("bob ")
-    command("analyze", "leaderboard", "--sources", into, "--trust", "nobody", code=1)
+    with pytest.raises(QueryError, match="no source is called 'nobody'"):
+        board(into, "--trust", "nobody")
     command("analyze", "leaderboard", "--trust", "bob", code=2)
 
 
-def test_a_key_that_follows_is_known_again(groups, tmp_path):
-    """A key rotation is followed; a list of keys without an earlier revocation is refused."""
-    ada = groups["ada"]
-    into = tmp_path / "s"
-    harvested([ada.site], into, [ada.public])
+def renewed(group, name, *, revoking=True):
+    """Sign a group with a new key, which lists the earlier one, as revoked if ``revoking``."""
+    new = group.folder / name
+    command("keys", "new", new, "--after", group.key)
+    if revoking:
+        command("keys", "revoke", new, f"{group.key}.pub", "--reason", "stolen")
+    group.key = new
+    seal(group)
+
+
+def test_a_new_key_is_followed_only_if_it_is_named(groups, tmp_path):
+    """A new key of a source is refused until the user names it; then the old one stays revoked."""
+    ada, into = groups["ada"], tmp_path / "s"
+    old = ada.public
+    harvested([ada.site], into, [old])
     before = shutil.copytree(ada.site, tmp_path / "before")
-    command("keys", "new", ada.folder / "next", "--after", ada.key)
-    command("keys", "revoke", ada.folder / "next", f"{ada.key}.pub", "--reason", "stolen")
-    ada.key = ada.folder / "next"
-    ada.publish()
-    [one] = harvested([ada.site], into)
-    assert one.refused is None
-    assert one.found.signer == ada.public
+    renewed(ada, "next")
+    for given in ([], [old]):
+        [refused] = harvested([ada.site], into, given)
+        assert "which is not trusted" in refused.refused
+    [taken] = harvested([ada.site], into, [ada.public, old])
+    assert (taken.refused, taken.found.signer) == (None, ada.public)
 
     shutil.rmtree(ada.site)
     shutil.copytree(before, ada.site)
-    [returned] = harvested([ada.site], into)
-    assert returned.found is None
-    assert "key" in returned.refused
+    for given in ([], [old], [ada.public, old]):
+        [returned] = harvested([ada.site], into, given)
+        assert returned.found is None
+        assert "key" in returned.refused
+
+
+@pytest.mark.parametrize("revoking", [False, True])
+def test_a_stolen_key_takes_nothing_over(groups, tmp_path, revoking):
+    """The thief of a revoked key can neither sign nor bring in a key, whatever they revoke."""
+    ada, into = groups["ada"], tmp_path / "s"
+    old, folder = ada.key, shutil.copytree(ada.folder, tmp_path / "thief")
+    renewed(ada, "next")
+    harvested([ada.site], into, [ada.public])
+    thief = Published(folder, "ada")
+    renewed(thief, "theirs", revoking=revoking)
+    shutil.rmtree(ada.site)
+    shutil.copytree(thief.site, ada.site)
+    keys_ = [[], [SigningKey.read(old).public], [ada.public], [ada.public, thief.public]]
+    outcomes = [harvested([ada.site], into, given)[0] for given in keys_]
+    assert [one.found for one in outcomes[:3]] == [None] * 3
+    assert "not trusted" in outcomes[0].refused
+
+    thief.key = old
+    seal(thief)
+    shutil.rmtree(ada.site)
+    shutil.copytree(thief.site, ada.site)
+    [signed_by_old] = harvested([ada.site], into, [SigningKey.read(old).public])
+    assert "vouches for nothing" in signed_by_old.refused
+
+
+def test_a_revocation_holds_for_every_source(groups, tmp_path):
+    """A key that a trusted source revokes vouches for no other source, either."""
+    ada, bob, into = groups["ada"], groups["bob"], tmp_path / "s"
+    shutil.copy(ada.key, bob.folder / "shared")
+    for end in (".pub", ".keys"):
+        shutil.copy(f"{ada.key}{end}", f"{bob.folder / 'shared'}{end}")
+    old = ada.public
+    bob.key = bob.folder / "shared"
+    seal(bob)
+    renewed(ada, "next")
+    harvested([ada.site], into, [ada.public])
+    [refused] = harvested([bob.site], into, [old])
+
+    assert "vouches for nothing" in refused.refused
 
 
 def test_a_source_does_not_take_the_place_of_another(groups, tmp_path):
@@ -187,6 +256,28 @@ def test_an_older_version_is_refused(groups, tmp_path):
     assert "version 2 was harvested before" in one.refused
 
 
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_version_has_one_content(groups, tmp_path, signed):
+    """The harvested version with other data is refused; other pages and a new key are not."""
+    ada, into = groups["ada"], tmp_path / "s"
+    if not signed:
+        (ada.site / "signature.jsonld").unlink()
+    harvested([ada.site], into, unsigned=True)
+    page = ada.site / "sitemap.xml"
+    page.write_text(page.read_text() + "<!-- again -->")
+    renew(ada, page)
+    if signed:
+        seal(ada)
+    [same] = harvested([ada.site], into, unsigned=True)
+    assert (same.refused, same.fetched) == (None, 0)
+
+    tampered(ada)
+    if signed:
+        seal(ada)
+    [other] = harvested([ada.site], into, unsigned=True)
+    assert "version 1 has other data" in other.refused
+
+
 # --- comparability ----------------------------------------------------------------------------
 
 
@@ -201,6 +292,71 @@ def test_what_is_not_comparable_is_told(groups, tmp_path):
     assert rows[SHARED]["groups"] == 2
     [told] = [note for note in notes if note.startswith("Not comparable: eve")]
     assert "has f1 of RdfFriendCount-jsonld-1" in told
+
+
+def copied(ada, into):
+    """Add the source bob, which has the results of ada under its own base."""
+    state = json.loads((into / "ada" / "source.json").read_text())
+    state |= {"name": "bob", "base": "https://bob.example.org/bench/"}
+    (into / "bob").mkdir()
+    (into / "bob" / "source.json").write_text(json.dumps(state))
+    dump = into.parent / "copied.nq"
+    with file_reading.opened(ada.site / "data" / "all.nq.zst", None) as content:
+        text = content.read().decode().replace("ada.example.org", "bob.example.org")
+    dump.write_text(text)
+    command("import", "rdf", dump, "--store", into / "bob" / "store")
+
+
+def test_a_run_of_two_groups_counts_once(groups, tmp_path):
+    """A run that another group publishes as well counts once, and the table says for whom."""
+    into = tmp_path / "s"
+    harvested([groups["ada"].site], into, keys(groups))
+    alone, _ = board(into)
+    copied(groups["ada"], into)
+    rows, notes = board(into)
+
+    assert rows == alone
+    [note] = [note for note in notes if "Counted once" in note and "bob publishes, too" in note]
+    assert "for ada" in note
+
+
+def published(source, run, sessions=(), scores=("1",)):
+    """Return a run as a source publishes it, with scores of its own."""
+
+    class Run(PublishedRun):
+        def scores(self):
+            return frozenset(scores)
+
+    return Run(source, source, f"https://{source}/graph/run/{run}", (), frozenset(sessions))
+
+
+@pytest.mark.parametrize(
+    ("runs", "uncounted", "words"),
+    [
+        ([("ada", "1"), ("bob", "1"), ("eve", "1")], ["bob 1", "eve 1"], "Counted once, for ada"),
+        ([("ada", "1"), ("bob", "2")], [], None),
+        ([("ada", "1", "t"), ("bob", "2", "t")], ["bob 2"], "Counted once, for ada"),
+        ([("ada", "1", "t"), ("bob", "2", "t", "x")], [], None),
+        ([("ada", "1"), ("bob", "1", "", "x")], ["ada 1", "bob 1"], "with different scores"),
+        (
+            [("ada", "1"), ("bob", "1"), ("eve", "1", "", "x")],
+            ["ada 1", "bob 1", "eve 1"],
+            "ada and eve publish with different scores",
+        ),
+    ],
+)
+def test_what_is_the_same_run_is_told_by_its_content(monkeypatch, runs, uncounted, words):
+    """Runs with the same id or times are one if their scores are; one id has one content."""
+    of_source = {run[0]: published(*run) for run in runs}
+    monkeypatch.setattr(shared_runs, "open_reader", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(shared_runs, "_runs", lambda _, source, __: [of_source[source]])
+    notes = []
+    known = [(Path(name), SimpleNamespace(name=name)) for name in of_source]
+    found = shared_runs.uncounted_runs(known, notes)
+
+    ids = {f"{name} {graph.rpartition('/')[2]}" for name, of in found.items() for graph in of}
+    assert ids == set(uncounted)
+    assert any(words in note for note in notes) if words else notes == []
 
 
 def test_a_folder_without_sources_is_told(tmp_path):

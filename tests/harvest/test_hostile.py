@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 
 import pytest
+import zstandard
 
 from kgbench.analysis.declarations import score_set
 from kgbench.errors import ImportRefused, QueryError
-from kgbench.harvest.downloads import Limits, Source
+from kgbench.harvest.downloads import Source
 from kgbench.harvest.harvester import harvest
 from kgbench.harvest.leaderboard import combined_leaderboard
+from kgbench.net.limits import Budget
 from kgbench.signing import proofs
-from kgbench.signing.keys import SigningKey
-from tests.harvest.conftest import harvested, tampered
+from tests.harvest.conftest import harvested, renew, seal, tampered
 from tests.publish.conftest import command
 from tests.store.scripted import Scripted, said
 
@@ -43,7 +43,7 @@ def test_addresses_that_are_none_are_refused(address, tmp_path):
 def test_no_file_outside_the_source_is_asked_for(name, tmp_path):
     """Only files of the source are requested, by plain names."""
     with pytest.raises(ImportRefused):
-        Source.named(str(tmp_path)).get(name, tmp_path / "t", Limits(100, 60.0))
+        Source.named(str(tmp_path)).get(name, tmp_path / "t", Budget(100, 60.0))
 
 
 def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
@@ -57,7 +57,7 @@ def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
 
     source = Source.named(str(tmp_path / "site"))
     for name in ("keys.jsonld", "data/all.nq", "SHA256SUMS"):
-        assert not source.get(name, tmp_path / "t", Limits(100, 60.0))
+        assert not source.get(name, tmp_path / "t", Budget(100, 60.0))
 
 
 def test_no_redirect_is_followed(tmp_path):
@@ -99,6 +99,49 @@ def test_an_address_without_a_publication_is_told_from_an_unsigned_one(groups, t
     assert "it is not signed" in unsigned.refused
 
 
+def unsigned(group, data):
+    """Remove the signature of a group, and put packed N-Quads in the place of its results."""
+    (group.site / "signature.jsonld").unlink()
+    [path] = group.site.glob("data/run-*.nq.zst")
+    path.write_bytes(zstandard.compress(data))
+    renew(group, path)
+
+
+def test_what_a_source_leaves_is_for_the_next(groups, tmp_path):
+    """A source that unpacks to too much gets its share of the limit, and others are harvested."""
+    ada, bob = groups["ada"].site, groups["bob"].site
+    unsigned(groups["ada"], b"<a:b> <a:c> <a:d> <a:e> .\n" * (1 << 20))
+    bomb, good = harvested([ada, bob], tmp_path / "s", max_bytes=1 << 24, unsigned=True)
+
+    assert "--most" in bomb.refused
+    assert good.refused is None
+
+
+@pytest.mark.parametrize("name", ["keys.jsonld", "signature.jsonld"])
+def test_blank_nodes_are_refused_at_once(groups, tmp_path, name):
+    """A few blank nodes, which take years to label, are refused in words."""
+    path = groups["ada"].site / name
+    content = proofs.read(path.read_bytes())
+    nodes = [f"_:{number}" for number in range(60)]
+    content["follows"] = [{"id": node, "follows": nodes} for node in nodes]
+    path.write_text(proofs.serialise(content))
+    [refused] = harvested([groups["ada"].site], tmp_path / "s")
+
+    assert "blank nodes" in refused.refused
+
+
+def test_blank_nodes_in_signed_data_are_refused(groups, tmp_path):
+    """Data with blank nodes do not fit any signature."""
+    ada = groups["ada"]
+    [path] = ada.site.glob("data/run-*.nq.zst")
+    path.write_bytes(zstandard.compress(b"_:a <a:b> _:b .\n_:b <a:b> _:a .\n"))
+    renew(ada, path)
+    seal(ada)
+    [refused] = harvested([ada.site], tmp_path / "s")
+
+    assert "blank nodes" in refused.refused
+
+
 def test_data_that_do_not_fit_their_canonical_digest_are_refused(groups, tmp_path):
     """Data that differ from their signed canonical digest are refused."""
     ada = groups["ada"]
@@ -136,12 +179,7 @@ def test_an_unknown_name_is_not_trusted(groups, tmp_path):
 def test_a_version_that_is_no_number_is_refused(groups, tmp_path, version):
     """A source that signs any other version is refused, and the next one is harvested."""
     ada = groups["ada"]
-    path = ada.site / "signature.jsonld"
-    content = proofs.read(path.read_bytes())
-    method = content.pop("proof")["verificationMethod"]
-    content["version"] = version
-    signed = proofs.secure(content, SigningKey.read(ada.key), method, datetime.now(UTC))
-    path.write_text(proofs.serialise(signed))
+    seal(ada, version=version)
     first, second = harvested([ada.site, groups["bob"].site], tmp_path / "sources")
 
     assert f"states no usable version: '{version[:40]}'" in first.refused

@@ -26,12 +26,12 @@ def small(monkeypatch):
     """Set limits that a test reaches quickly."""
     for module, name in (
         *((limits, "REPLY"), (limits, "_EXEMPT"), (endpoint, "MOST_BYTES")),
-        *((connections, "MOST_BYTES"), (sources, "MAX_DOWNLOAD"), (install, "_LARGEST")),
+        *((connections, "MOST_BYTES"), (sources, "MAX_BYTES"), (install, "_LARGEST")),
         (sources, "_MAX_METADATA"),
     ):
         monkeypatch.setattr(module, name, MOST)
-    for module in (sources, install):
-        monkeypatch.setattr(module, "_PATIENCE", clients.SECONDS)
+    for module, name in ((sources, "MAX_SECONDS"), (install, "_PATIENCE")):
+        monkeypatch.setattr(module, name, clients.SECONDS)
     monkeypatch.setattr(endpoint, "_LONGEST_WAIT", 0.01)
     monkeypatch.setattr(servers, "LONGEST", 20.0)
     for name, value in clients.VARIABLES.items():
@@ -104,8 +104,8 @@ def test_headers_without_end_are_told(client, monkeypatch):
         pytest.skip(f"{client} is not installed")
     for module, name in ((limits, "REPLY"), (endpoint, "MOST_BYTES"), (connections, "MOST_BYTES")):
         monkeypatch.setattr(module, name, 1 << 40)
-    monkeypatch.setattr(sources, "MAX_DOWNLOAD", 1 << 40)
-    monkeypatch.setattr(sources, "_PATIENCE", 60.0)
+    monkeypatch.setattr(sources, "MAX_BYTES", 1 << 40)
+    monkeypatch.setattr(sources, "MAX_SECONDS", 60.0)
     monkeypatch.setattr(clients, "SECONDS", 240.0)  # an endpoint gets a quarter of it
     monkeypatch.setenv("KGBENCH_STORE_TIMEOUT", "60")
     with Server("endless 100 Continue", 1 << 40) as server:

@@ -106,7 +106,7 @@ def test_documents_conform_to_their_shapes(signed):
         (LDES.EventStream, LDES.timestampPath, None),
         (LDES.EventStream, TREE.member, None),
         (SEC.Multikey, SEC.publicKeyMultibase, ox.Literal("z6Mk")),
-        (SEC.Multikey, KGB.endorsement, None),
+        (SEC.Multikey, DCTERMS.created, None),
         (SEC.Multikey, SEC.controller, None),
         (SEC.DataIntegrityProof, SEC.cryptosuite, ox.Literal("eddsa-jcs-2022")),
         (SEC.DataIntegrityProof, SEC.proofValue, None),

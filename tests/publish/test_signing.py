@@ -15,12 +15,13 @@ import pytest
 from kgbench.connectors.baseline import Baseline
 from kgbench.errors import PublicationRefused, SignatureError
 from kgbench.harvest.harvester import harvest
-from kgbench.publish.checks import file_reading
+from kgbench.publish.checks import file_reading, files
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.signatures import Signatures
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import Signer
 from kgbench.signing import proofs
+from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.signing.keys import SigningKey
 from kgbench.vocab import KGB
 from tests.publish.conftest import BASE, TASKS, command, hasten, publish
@@ -29,7 +30,7 @@ from tests.publish.reading import dump
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory):
-    """Return a folder with the key ``k`` and its successor ``next``."""
+    """Return a folder with the key ``k`` and the later key ``next``."""
     folder = tmp_path_factory.mktemp("keys")
     command("keys", "new", folder / "k")
     command("keys", "new", folder / "next", "--after", folder / "k")
@@ -178,6 +179,37 @@ def test_broken_signatures_are_told_in_words(copy, keyed, name, content):
     assert [file for file, _ in faults(copy, key(keyed))] == [name]
 
 
+@pytest.mark.parametrize("name", ["keys.jsonld", "signature.jsonld"])
+def test_blank_nodes_are_a_fault(copy, keyed, name):
+    """Blank nodes in a signed document, whose labelling may never end, are a fault at once."""
+    content = proofs.read((copy / name).read_bytes())
+    nodes = [f"_:{number}" for number in range(60)]
+    content["follows"] = [{"id": node, "follows": nodes} for node in nodes]
+    (copy / name).write_text(proofs.serialise(content))
+    [(file, message)] = faults(copy, key(keyed))
+
+    assert file == name
+    assert "blank nodes" in message
+
+
+@pytest.mark.parametrize(
+    "name", ["sw.js", "more/index.html", ".well-known/x", "no-extension", ".kgbench-publish/x.js"]
+)
+def test_a_signed_publication_has_no_other_files(copy, keyed, name):
+    """A file that nobody signed is a fault of a signed publication, wherever it is."""
+    with PublicationFiles([copy]) as published:
+        before = [fault for fault in files.check(published) if not fault.advice]
+    (copy / name).parent.mkdir(exist_ok=True)
+    (copy / name).write_text("x")
+    with PublicationFiles([copy]) as published:
+        found = [fault for fault in files.check(published) if not fault.advice]
+
+    assert before == []
+    assert [(fault.file, fault.message) for fault in found] == [
+        (name, "The file is not in SHA256SUMS.")
+    ]
+
+
 def test_two_signed_checksums_are_a_fault(copy, keyed):
     """A signed document that states two checksums of the same list is a fault."""
     path = copy / "signature.jsonld"
@@ -214,18 +246,31 @@ def test_a_changed_claim_is_not_signed(recorded, copy, keyed, quick):
     assert faults(copy, key(keyed)) == []
 
 
-def test_a_key_that_follows_signs_for_readers_of_both(recorded, copy, keyed, quick):
-    """After a rotation the old key is still trusted; a revocation is reported."""
+def test_a_new_key_is_for_readers_who_name_it(recorded, copy, keyed, quick):
+    """A new key needs a reader's trust, and no advice asks for it; a revocation is reported."""
     command("keys", "new", keyed / "last", "--after", keyed / "next")
-    publish(recorded, copy, signer=Signer.read(keyed / "next", copy))
-    assert faults(copy, key(keyed)) == faults(copy, key(keyed, "next")) == []
-
     command("keys", "revoke", keyed / "last", keyed / "k.pub", "--reason", "stolen")
     publish(recorded, copy, signer=Signer.read(keyed / "last", copy))
-    assert faults(copy, key(keyed)) == faults(copy, key(keyed, "last")) == []
+    assert faults(copy, key(keyed, "last")) == []
     [(_, message)] = faults(copy, key(keyed, "last"), advice=True)
     assert key(keyed) in message
     assert "stolen" in message
+    [(file, message)] = faults(copy, key(keyed))
+    assert file == "keys.jsonld"
+    assert "not trusted" in message
+    with PublicationFiles([copy]) as published:
+        for found in Signatures(published, [key(keyed)]).check():
+            assert key(keyed, "last") not in found.remedy
+
+
+def test_what_a_revoked_key_signed_is_refused(copy, keyed):
+    """A reader who knows of the revocation refuses what the key signed, at whatever time."""
+    revoked = KeyList.read(keyed / "k").knowing(
+        [KeyEntry(key(keyed), revoked="2099-01-01T00:00:00Z", reason="stolen")]
+    )
+    with PublicationFiles([copy]) as published:
+        [fault] = Signatures(published, [key(keyed)], revoked.revoked).check()
+    assert "was revoked at 2099-01-01T00:00:00Z (stolen)" in fault.message
 
 
 def test_an_unsigned_publication_has_no_signatures_left(recorded, copy, quick):

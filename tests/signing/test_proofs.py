@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canonical data sets, proofs over them, and key histories."""
+"""Canonical data sets, proofs over them, and lists of keys."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pyoxigraph as ox
@@ -15,7 +14,7 @@ from pyld import jsonld
 
 from kgbench.errors import SignatureError
 from kgbench.signing import canonical, proofs
-from kgbench.signing.key_history import KeyHistory
+from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.signing.keys import SigningKey, verifies
 from kgbench.signing.multibase import decode
 
@@ -37,18 +36,15 @@ def secured(unsigned=None, key=KEY, now=NOW):
 
 
 def quads():
-    """Return a data set with all kinds of terms, escaped characters, and blank nodes."""
+    """Return a data set with all kinds of terms and escaped characters."""
     texts = ["", 'a\tb\b\n\r\f"\\', "\x00\x0b\x1f\x7f\x80", "é𝄞\u2028", "x" * 10]
     terms = [ox.Literal(text) for text in texts]
     terms += [ox.Literal("a", language="en-GB"), ox.Literal("01", datatype=P), P]
-    plain = [ox.Quad(G, P, term, graph) for term in terms for graph in (G, ox.DefaultGraph())]
-    nodes = [ox.BlankNode() for _ in range(5)]
-    ring = [ox.Quad(a, P, b, G) for a, b in zip(nodes, nodes[1:] + nodes[:1], strict=True)]
-    return [*plain, *ring, ox.Quad(nodes[0], P, ox.Literal("here"), nodes[1])]
+    return [ox.Quad(G, P, term, graph) for term in terms for graph in (G, ox.DefaultGraph())]
 
 
 def test_canonical_data_are_those_of_another_implementation():
-    """Canonical N-Quads equal those of pyld (URDNA2015), with and without blank nodes."""
+    """Canonical N-Quads equal those of pyld (URDNA2015)."""
     text = ox.serialize(
         [q for q in quads() if not str(q.object).strip('"').startswith(("a\\t", "\\u", "é"))],
         format=ox.RdfFormat.N_QUADS,
@@ -86,12 +82,30 @@ def test_order_repetition_and_labels_do_not_matter(monkeypatch, tmp_path):
     assert canonical.digest(given[1:]) != wanted
 
 
-def test_many_blank_nodes_are_refused_before_they_take_for_ever():
-    """A data set with many blank nodes is refused: labelling them takes exponential time."""
-    many = (ox.Quad(ox.BlankNode(), P, ox.BlankNode()) for _ in range(5_000))
-
+@pytest.mark.parametrize(
+    "quad",
+    [
+        ox.Quad(ox.BlankNode(), P, G),
+        ox.Quad(G, P, ox.BlankNode()),
+        ox.Quad(G, P, G, ox.BlankNode()),
+        ox.Quad(G, P, ox.Triple(G, P, ox.BlankNode())),
+    ],
+)
+def test_blank_nodes_are_refused(quad):
+    """A data set with a blank node anywhere is refused: labelling takes exponential time."""
     with pytest.raises(SignatureError, match="blank nodes"):
-        canonical.digest(many)
+        canonical.digest([*quads(), quad])
+
+
+def test_a_document_with_blank_nodes_is_refused_before_it_is_verified():
+    """Blank nodes in a document or its proof are refused, whichever form JSON-LD gives them."""
+    made = secured()
+    for name in ("https://e.org/x", "parts"):
+        for value in ({"version": "1"}, [{"@list": ["a"]}], {"id": "_:a"}):
+            with pytest.raises(SignatureError, match="blank nodes"):
+                proofs.verify({**made, name: value}, KEY.public)
+            with pytest.raises(SignatureError, match="blank nodes"):
+                proofs.verify({**made, "proof": {**made["proof"], name: value}}, KEY.public)
 
 
 def test_a_proof_holds_for_what_was_signed():
@@ -178,74 +192,89 @@ def test_values_are_read_from_what_was_signed():
     assert stated.all("https://e.org/d", "unknown") == []
 
 
-# --- histories -----------------------------------------------------------------------------------
+# --- lists of keys -------------------------------------------------------------------------------
 
 
-def controller(history, key, now=NOW):
-    """Return the signed controller document of a history."""
-    return proofs.secure(history.document(IRI), key, f"{IRI}#{key.public}", now)
+def controller(keys, key, now=NOW):
+    """Return the signed controller document of a list of keys."""
+    return proofs.secure(keys.document(IRI), key, f"{IRI}#{key.public}", now)
 
 
-def test_a_key_vouches_for_those_that_follow_it():
-    """Trust in the first key extends to the second; trust in a foreign key does not."""
-    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
-    made = controller(history, NEXT)
-
-    assert set(KeyHistory.trusted(made, IRI, [KEY.public]).entries) == {KEY.public, NEXT.public}
-    assert KeyHistory.trusted(made, IRI, [NEXT.public])
-    with pytest.raises(SignatureError, match="not trusted"):
-        KeyHistory.trusted(made, IRI, [OTHER.public])
+def published(keys, key, trusted=(), revoked=()):
+    """Return the keys of a signed controller document as a reader finds them."""
+    return KeyList.published(controller(keys, key), IRI, trusted, revoked)
 
 
-@pytest.mark.parametrize("endorsement", [None, "z111", "other"])
-def test_nobody_follows_without_endorsement(endorsement):
-    """A key that claims to succeed another, without a proof by that one, is not trusted."""
-    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
-    if endorsement == "other":
-        forged = KeyHistory.start(KEY.public, NOW).with_successor(OTHER, NEXT.public, NOW)
-        endorsement = forged.entries[NEXT.public].endorsement
-    entry = replace(history.entries[NEXT.public], endorsement=endorsement)
-    made = controller(KeyHistory([history.entries[KEY.public], entry]), NEXT)
+def test_a_listed_key_is_not_trusted_because_it_is_listed():
+    """Only the keys that a reader names may sign, whatever keys the document lists."""
+    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
 
-    with pytest.raises(SignatureError, match="not trusted"):
-        KeyHistory.trusted(made, IRI, [KEY.public])
+    for trusted in ([NEXT.public], [], [KEY.public, NEXT.public]):
+        assert set(published(keys, NEXT, trusted).usable) == {KEY.public, NEXT.public}
+    for trusted in ([KEY.public], [OTHER.public]):
+        with pytest.raises(SignatureError, match="not trusted"):
+            published(keys, NEXT, trusted)
+    with pytest.raises(SignatureError, match="not a key of"):
+        published(keys, OTHER)
 
 
-def test_old_signatures_of_a_revoked_key_stay_valid():
-    """A revoked key signs nothing more; signatures made before its revocation stay valid."""
-    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
-    revoked = history.revoking(KEY.public, "stolen", NOW + timedelta(days=1))
-    found = KeyHistory.trusted(controller(revoked, NEXT), IRI, [NEXT.public])
+@pytest.mark.parametrize("days", [-1, 0, 1])
+@pytest.mark.parametrize("told", ["by the list", "by somebody known"])
+def test_a_revoked_key_vouches_for_nothing(days, told):
+    """A signature by a revoked key is refused, whatever time it claims."""
+    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
+    revoked = keys.revoking(KEY.public, "stolen", NOW)
+    listed, known = (revoked, []) if told == "by the list" else (keys, revoked.revoked)
+    found = published(listed, NEXT, [NEXT.public, KEY.public], known)
 
-    assert found.signer(proofs.claimed_proof(secured()), IRI).reason == "stolen"
-    late = proofs.claimed_proof(secured(now=NOW + timedelta(days=2)))
-    with pytest.raises(SignatureError, match=r"revoked at 2026-11-24.*stolen"):
-        found.signer(late, IRI)
+    with pytest.raises(SignatureError, match=r"revoked at 2026-11-23.*stolen"):
+        found.verify(secured(now=NOW + timedelta(days)), IRI, [KEY.public])
     with pytest.raises(SignatureError, match="revoked"):
-        KeyHistory.trusted(controller(revoked, KEY, NOW + timedelta(days=2)), IRI, [KEY.public])
+        published(listed, KEY, [KEY.public], known)
+    with pytest.raises(SignatureError, match="revoked"):
+        published(listed, KEY, (), known)
 
 
 def test_the_newest_key_is_not_revoked():
     """The newest key cannot be revoked; unknown and revoked keys are refused, too."""
-    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
+    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
 
     with pytest.raises(SignatureError, match="newest"):
-        history.revoking(NEXT.public, "x", NOW)
+        keys.revoking(NEXT.public, "x", NOW)
     with pytest.raises(SignatureError, match="no key"):
-        history.revoking(OTHER.public, "x", NOW)
+        keys.revoking(OTHER.public, "x", NOW)
     with pytest.raises(SignatureError, match="already"):
-        history.revoking(KEY.public, "x", NOW).revoking(KEY.public, "x", NOW)
+        keys.revoking(KEY.public, "x", NOW).revoking(KEY.public, "x", NOW)
 
 
-def test_a_history_is_kept_beside_its_key(tmp_path):
-    """A stored history is read back unchanged; a damaged one is refused."""
-    history = KeyHistory.start(KEY.public, NOW).with_successor(KEY, NEXT.public, NOW)
-    history.keep(tmp_path / "k")
+def test_a_list_is_kept_beside_its_key(tmp_path):
+    """A stored list is read back unchanged, also one of an earlier version; others are refused."""
+    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
+    keys.keep(tmp_path / "k")
 
-    assert KeyHistory.read(tmp_path / "k").entries == history.entries
-    (tmp_path / "k.keys").write_text('[{"no": 1}]')
-    with pytest.raises(SignatureError, match="restore the file"):
-        KeyHistory.read(tmp_path / "k")
+    assert KeyList.read(tmp_path / "k").entries == keys.entries
+    earlier = {"key": KEY.public, "created": "t", "follows": None, "endorsement": None}
+    (tmp_path / "k.keys").write_text(json.dumps([earlier]))
+    assert KeyList.read(tmp_path / "k").entries == {KEY.public: KeyEntry(KEY.public, "t")}
+    for damaged in ('[{"no": 1}]', "[1]", "{}x"):
+        (tmp_path / "k.keys").write_text(damaged)
+        with pytest.raises(SignatureError, match="restore the file"):
+            KeyList.read(tmp_path / "k")
+
+
+def test_a_reader_names_keys_or_lists(tmp_path):
+    """A list that a reader names brings keys and revocations; a key of it stays revoked."""
+    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
+    keys.revoking(KEY.public, "stolen", NOW).keep(tmp_path / "k")
+    given = KeyList.given([str(tmp_path / "k.keys"), KEY.public, OTHER.public])
+
+    assert set(given.usable) == {OTHER.public, NEXT.public}
+    assert [entry.key for entry in given.revoked] == [KEY.public]
+    assert KeyList.given([]).usable == []
+    for entry in ({"key": KEY.public, "revoked": "2026-01-01T00:00:00Z"}, {"key": "z6Mk"}):
+        (tmp_path / "k.keys").write_text(json.dumps([entry]))
+        with pytest.raises(SignatureError):
+            KeyList.given([str(tmp_path / "k.keys")])
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])

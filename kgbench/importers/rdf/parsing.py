@@ -29,6 +29,7 @@ from kgbench.characters import after_bom
 from kgbench.children import lockdown, one_task
 from kgbench.children.endings import ChildTimeout
 from kgbench.errors import ImportRefused
+from kgbench.net.limits import Budget
 from kgbench.store.fragments import recorded_iri
 
 FORMATS = {
@@ -79,19 +80,19 @@ def scratch_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def stage(files: list[RdfFile], folder: Path) -> ox.Store:
-    """Parse all ``files`` into a new database below ``folder``.
+def stage(files: list[RdfFile], folder: Path, budget: Budget | None = None) -> ox.Store:
+    """Parse all ``files`` into a new database below ``folder``, within ``budget``.
 
     Raises :class:`ImportRefused` for the first document that does not parse within the limits or
     that contains terms the store cannot hold: triple terms, literals with a direction.
     """
     database = folder / "database"
     for file in files:
-        error = _parse(file, database)
+        error = _parse(file, database, budget)
         if error:
             raise ImportRefused(f"{file.name}: not {file.syntax}: {error}")
     store = ox.Store(str(database))
-    if not len(store):
+    if next(iter(store), None) is None:  # its length takes a scan
         raise ImportRefused(f"{', '.join(file.name for file in files)}: no RDF in it")
     return store
 
@@ -115,12 +116,16 @@ def count_quads(content: IO[bytes], syntax: str) -> int:
     return int(number)
 
 
-def _parse(file: RdfFile, database: Path) -> str:
+def _parse(file: RdfFile, database: Path, budget: Budget | None) -> str:
     seconds = SECONDS + file.path.stat().st_size / _PER_SECOND
+    if budget is not None:
+        seconds = min(seconds, budget.remaining())
     arguments = [str(database), file.syntax, str(file.path), str(MEMORY)]
     try:
         child = one_task.run(_MODULE, *arguments, seconds=seconds)
     except ChildTimeout:
+        if budget is not None:
+            budget.remaining()
         return _timeout_message(seconds)
     return _exit_error(child) or child.out.strip()
 

@@ -3,8 +3,7 @@
 
 A site states the checksums of its dumps twice: in ``SHA256SUMS`` and in its DCAT catalogue. A dump
 must match both. Files are plain, compressed, or members of a zip archive, which may be encrypted.
-They are unpacked to a scratch folder before they are parsed, at most :data:`MAX_BYTES` in all, so
-that a small file cannot fill a disk.
+They are unpacked, within a budget, to a scratch folder before they are parsed.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,31 +27,28 @@ from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf.parsing import FORMATS, RdfFile, stage
 from kgbench.net import web
-from kgbench.net.limits import Limits, Misbehaviour, RedirectRefused, ResponseTooLarge
+from kgbench.net.limits import Budget, Limits, Misbehaviour, RedirectRefused, ResponseTooLarge
 from kgbench.vocab import DCAT, SPDX
 
 if TYPE_CHECKING:
     from kgbench.net.client import Response
-
-MAX_DOWNLOAD = 4 << 30
-"""The largest file that is downloaded (bytes)."""
 
 SUMS = "SHA256SUMS"
 CATALOGUE = "catalog.ttl"
 DUMPS = tuple(f"data/all.nq{end}" for end in (".zst", ".gz", ".zip", ""))
 
 _TIMEOUT = 60.0  # seconds without a byte
-_PATIENCE = 600.0  # seconds for a file, and one more for each _SLOWEST bytes of it
-_SLOWEST = 10_000
 _MAX_METADATA = 64 << 20  # bytes of SHA256SUMS and of the catalogue
 _SUMS_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
 
 MAX_BYTES = 8 << 30
-"""The limit for all unpacked files of one import (bytes)."""
+"""The default budget of one import (bytes)."""
+
+MAX_SECONDS = 3_600.0
+"""The default budget of one import (seconds)."""
 
 MAX_MEMBERS = 10_000
 """The largest number of files in an archive."""
-
 
 _CHUNK = 1 << 20
 _ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
@@ -80,30 +77,35 @@ class Documents:
     origins: list[Origin] = field(default_factory=list)
 
 
-def fetch_documents(source: str, scratch: Path, password: str | None = None) -> Documents:
-    """Fetch ``source`` and unpack its documents below ``scratch``.
+def fetch_documents(
+    source: str, scratch: Path, password: str | None = None, budget: Budget | None = None
+) -> Documents:
+    """Fetch ``source`` and unpack its documents below ``scratch``, within ``budget``.
 
     ``source`` is the path or the URL (http or https) of a file or of a published folder.
     ``password`` opens an encrypted archive. Raises :class:`ImportRefused`.
     """
+    budget = budget or Budget(MAX_BYTES, MAX_SECONDS)
     for folder in ("fetched", "unpacked", "notes"):
         (scratch / folder).mkdir(exist_ok=True)
     if "://" in source:
-        return _from_web(source, scratch, password)
+        return _from_web(source, scratch, password, budget)
     path = Path(source)
     if path.is_dir():
 
         def fetch_file(relative: str, target: Path, max_bytes: int) -> None:
-            _copy(path / relative, target, max_bytes)
+            _copy(path / relative, target, min(max_bytes, budget.bytes))
 
-        return _site(path.name or "folder", fetch_file, scratch, password)
+        return _site(path.name or "folder", fetch_file, scratch, password, budget)
     if not path.exists():
         raise ImportRefused(f"{source}: no such file")
-    return _from_file(path, path.name, scratch, password)
+    return _from_file(path, path.name, scratch, password, budget)
 
 
-def _from_file(path: Path, name: str, scratch: Path, password: str | None) -> Documents:
-    documents = unpack(path, name, scratch / "unpacked", password)
+def _from_file(
+    path: Path, name: str, scratch: Path, password: str | None, budget: Budget
+) -> Documents:
+    documents = unpack(path, name, scratch / "unpacked", password, budget)
     return Documents(documents, [Origin(name, sha256(path))])
 
 
@@ -112,13 +114,15 @@ def _copy(path: Path, target: Path, max_bytes: int) -> None:
         raise FileNotFoundError(path)
     if path.stat().st_size > max_bytes:
         raise ImportRefused(f"{path.name}: larger than {max_bytes} bytes, the most that is read")
-    target.write_bytes(path.read_bytes())
+    shutil.copyfile(path, target)
 
 
 # --- sites -----------------------------------------------------------------------------------
 
 
-def _site(name: str, fetch: Fetch, scratch: Path, password: str | None) -> Documents:
+def _site(
+    name: str, fetch: Fetch, scratch: Path, password: str | None, budget: Budget
+) -> Documents:
     """Fetch the full dump of a published site and verify its checksums."""
     metadata = scratch / "notes"
     try:
@@ -136,13 +140,13 @@ def _site(name: str, fetch: Fetch, scratch: Path, password: str | None) -> Docum
         raise ImportRefused(f"{name}: {SUMS} does not list a full dump ({DUMPS[0]})")
     path = _next_path(scratch / "fetched")
     try:
-        fetch(dump, path, MAX_DOWNLOAD)
+        fetch(dump, path, budget.bytes)
     except FileNotFoundError:
         raise ImportRefused(f"{name}: {dump} is in {SUMS}, but does not exist") from None
     _verify(path, sums[dump], f"{name}/{dump}")
-    for checksum in _catalogue_checksums(metadata / CATALOGUE, dump, scratch):
+    for checksum in _catalogue_checksums(metadata / CATALOGUE, dump, scratch, budget):
         _verify(path, checksum, f"{name}/{dump} (by {CATALOGUE})")
-    return _from_file(path, f"{name}/{dump}", scratch, password)
+    return _from_file(path, f"{name}/{dump}", scratch, password, budget)
 
 
 def _sums(path: Path, name: str) -> dict[str, str]:
@@ -150,9 +154,8 @@ def _sums(path: Path, name: str) -> dict[str, str]:
     for line in path.read_text("utf-8", errors="replace").splitlines():
         match = _SUMS_LINE.fullmatch(line)
         if match is None:
-            raise ImportRefused(
-                f"{name}/{SUMS}: a line is not a checksum with a file name: {line[:80]!r}"
-            )
+            what = f"a line is not a checksum with a file name: {line[:80]!r}"
+            raise ImportRefused(f"{name}/{SUMS}: {what}")
         sums[match.group(2).removeprefix("./")] = match.group(1)
     return sums
 
@@ -164,10 +167,10 @@ def _verify(path: Path, expected: str | None, name: str) -> None:
         raise ImportRefused(f"{name}: the checksum does not match: fetch it again")
 
 
-def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path) -> list[str]:
+def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path, budget: Budget) -> list[str]:
     """Read the checksums of a dump from the DCAT catalogue, which must state at least one."""
     folder = tempfile.mkdtemp(dir=scratch / "notes")  # an import may read several sites
-    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], Path(folder))
+    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], Path(folder), budget)
 
     def values(subject: Any, predicate: str) -> list[Any]:
         quads = staged.quads_for_pattern(subject, ox.NamedNode(predicate), None)
@@ -180,15 +183,15 @@ def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path) -> list[str]
         for checksum in values(quad.subject, SPDX.checksum)
         for value in values(checksum, SPDX.checksumValue)
     ]
-    if not checksums:
-        raise ImportRefused(f"{catalogue.name} states no checksum of {dump}")
-    return checksums
+    if checksums:
+        return checksums
+    raise ImportRefused(f"{catalogue.name} states no checksum of {dump}")
 
 
 # --- addresses -------------------------------------------------------------------------------
 
 
-def _from_web(url: str, scratch: Path, password: str | None) -> Documents:
+def _from_web(url: str, scratch: Path, password: str | None, budget: Budget) -> Documents:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ImportRefused(f"{_public_url(url)}: only http and https addresses are fetched")
@@ -196,39 +199,40 @@ def _from_web(url: str, scratch: Path, password: str | None) -> Documents:
     if is_rdf(last) or last.lower().endswith(".zip"):
         path = _next_path(scratch / "fetched")
         try:
-            fetch(url, path, MAX_DOWNLOAD, follow=True)
+            fetch(url, path, budget, follow=True)
         except FileNotFoundError:
             raise ImportRefused(f"{_public_url(url)}: not found (404)") from None
-        return _from_file(path, _public_url(url), scratch, password)
+        return _from_file(path, _public_url(url), scratch, password, budget)
     root = url if parts.path.endswith("/") else f"{url}/"
 
     def fetch_file(relative: str, target: Path, max_bytes: int) -> None:
-        fetch(urljoin(root, quote(relative)), target, max_bytes, follow=True)
+        fetch(urljoin(root, quote(relative)), target, budget, max_bytes, follow=True)
 
-    return _site(_public_url(root).rstrip("/"), fetch_file, scratch, password)
+    return _site(_public_url(root).rstrip("/"), fetch_file, scratch, password, budget)
 
 
 def fetch(
-    url: str, target: Path, max_bytes: int, *, follow: bool, patience: float = _PATIENCE
+    url: str, target: Path, budget: Budget, max_bytes: int | None = None, *, follow: bool
 ) -> None:
-    """Download a URL into a file of at most ``max_bytes``.
+    """Download a URL into a file, within ``budget``, of at most ``max_bytes``.
 
-    The time limit is ``patience`` seconds plus one second for each 10,000 bytes. Redirects are
-    followed only with ``follow``. Raises :class:`FileNotFoundError` for a 404, and
+    Redirects are followed only with ``follow``. Raises :class:`FileNotFoundError` for a 404, and
     :class:`~kgbench.errors.ImportRefused` for any other failure.
     """
-    limits = Limits(max_bytes, max_bytes, patience, _SLOWEST)
+    max_bytes = budget.bytes if max_bytes is None else min(max_bytes, budget.bytes)
+    seconds = budget.remaining()
+    limits = Limits(max_bytes, max_bytes, seconds)
     try:
-        with web.request(url, limits, idle=min(_TIMEOUT, patience), follow=follow) as response:
+        with web.request(url, limits, idle=min(_TIMEOUT, seconds), follow=follow) as response:
             _save(response, url, target)
+        budget.spend(target.stat().st_size)
     except FileNotFoundError:
         raise
     except RedirectRefused as error:
         raise ImportRefused(str(error)) from None
     except ResponseTooLarge:
-        raise ImportRefused(
-            f"{_public_url(url)}: larger than {max_bytes} bytes: not fetched"
-        ) from None
+        message = f"{_public_url(url)}: larger than {max_bytes} bytes: not fetched"
+        raise ImportRefused(message) from None
     except Misbehaviour as error:
         raise ImportRefused(f"{_public_url(url)}: {error}") from None
     except OSError as error:
@@ -268,17 +272,24 @@ def is_rdf(name: str) -> bool:
     return _syntax(name) is not None
 
 
-def unpack(path: Path, name: str, scratch: Path, password: str | None = None) -> list[RdfFile]:
-    """Unpack the documents in the file at ``path`` into the folder ``scratch``.
+def unpack(
+    path: Path,
+    name: str,
+    scratch: Path,
+    password: str | None = None,
+    budget: Budget | None = None,
+) -> list[RdfFile]:
+    """Unpack the documents in the file at ``path`` into the folder ``scratch``, within ``budget``.
 
     ``name`` is the file's name in messages; its extension determines the format. ``password`` opens
     an encrypted archive. Raises :class:`ImportRefused` if the file is missing, damaged, not RDF,
-    contains no RDF, or unpacks to more than :data:`MAX_BYTES`.
+    contains no RDF, or unpacks to more than the budget.
     """
+    budget = budget or Budget(MAX_BYTES, MAX_SECONDS)
     last = PurePosixPath(name).name
     try:
         if last.lower().endswith(".zip"):
-            return _unpack_members(path, name, scratch, password)
+            return _unpack_members(path, name, scratch, password, budget)
         syntax = _syntax(last)
         if syntax is None:
             raise ImportRefused(
@@ -286,7 +297,7 @@ def unpack(path: Path, name: str, scratch: Path, password: str | None = None) ->
                 f"it should end in {', '.join(FORMATS)}, perhaps with .gz, .zst or .zip after it"
             )
         with path.open("rb") as stream:
-            return [_unpack_document(stream, name, syntax, scratch)]
+            return [_unpack_document(stream, name, syntax, scratch, budget)]
     except OSError as error:
         raise ImportRefused(f"{name}: cannot be read: {error.strerror or error}") from error
 
@@ -298,18 +309,15 @@ def _syntax(name: str) -> str | None:
     return FORMATS.get(plain.suffix)
 
 
-def _unpack_document(stream: IO[bytes], name: str, syntax: str, scratch: Path) -> RdfFile:
+def _unpack_document(
+    stream: IO[bytes], name: str, syntax: str, scratch: Path, budget: Budget
+) -> RdfFile:
     """Copy one document into ``scratch``, decompressed if its name ends in .gz or .zst."""
     target = _next_path(scratch)
-    size = sum(file.stat().st_size for file in scratch.iterdir())
     try:
         with _decompressed(stream, name) as plain, target.open("wb") as out:
             while chunk := plain.read(_CHUNK):
-                size += len(chunk)
-                if size > MAX_BYTES:
-                    raise ImportRefused(
-                        f"{name}: unpacks to more than {MAX_BYTES} bytes, the most that is read"
-                    )
+                budget.spend(len(chunk))
                 out.write(chunk)
     except damage.errors() as error:
         raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
@@ -350,7 +358,9 @@ def _zstd(stream: IO[bytes], name: str) -> Iterator[Any]:
         raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
 
 
-def _unpack_members(path: Path, name: str, scratch: Path, password: str | None) -> list[RdfFile]:
+def _unpack_members(
+    path: Path, name: str, scratch: Path, password: str | None, budget: Budget
+) -> list[RdfFile]:
     import pyzipper
 
     try:
@@ -360,16 +370,16 @@ def _unpack_members(path: Path, name: str, scratch: Path, password: str | None) 
             members = [m for m in archive.infolist() if not m.is_dir()]
             if len(members) > MAX_MEMBERS:
                 raise ImportRefused(f"{name}: {len(members)} files are too many for one archive")
-            rdf_members = [m for m in members if is_rdf(m.filename)]
-            if not rdf_members:
+            rdf = [m for m in members if is_rdf(m.filename)]
+            if not rdf:
                 raise ImportRefused(f"{name}: no RDF file among the {len(members)} in it")
-            return [_unpack_member(archive, m, name, scratch, password) for m in rdf_members]
+            return [_unpack_member(archive, m, name, scratch, password, budget=budget) for m in rdf]
     except damage.errors() as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
 
 
 def _unpack_member(
-    archive: Any, member: Any, name: str, scratch: Path, password: str | None
+    archive: Any, member: Any, name: str, scratch: Path, password: str | None, *, budget: Budget
 ) -> RdfFile:
     if member.flag_bits & _ENCRYPTED and password is None:
         raise ImportRefused(
@@ -380,7 +390,7 @@ def _unpack_member(
     assert syntax is not None
     try:
         with archive.open(member) as stream:
-            return _unpack_document(stream, f"{name}/{last}", syntax, scratch)
+            return _unpack_document(stream, f"{name}/{last}", syntax, scratch, budget)
     except RuntimeError as error:
         raise ImportRefused(f"{name}: the password is wrong") from error
 

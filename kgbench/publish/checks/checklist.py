@@ -23,9 +23,10 @@ from kgbench.publish.checks import (
 )
 from kgbench.publish.checks.iri_resolution import SubjectIris
 from kgbench.publish.checks.links import Links
-from kgbench.publish.checks.publication_files import PublicationFiles
+from kgbench.publish.checks.publication_files import MAX_BYTES, PublicationFiles
 from kgbench.publish.checks.report import Entry, Fault, Report
 from kgbench.publish.checks.signatures import Signatures
+from kgbench.signing.key_list import KeyEntry, standing
 from kgbench.vocab import QB
 
 
@@ -37,6 +38,8 @@ def check(
     names: Iterable[str] | None = None,
     disclosed: Path | None = None,
     keys: Collection[str] = (),
+    revoked: Collection[KeyEntry] = (),
+    max_bytes: int = MAX_BYTES,
 ) -> Report:
     """Check a published folder, or RDF files of one.
 
@@ -44,16 +47,19 @@ def check(
     of shapes for the catalogue, which are checked before our own. ``unprotected`` are the notations
     of protected suites whose texts may be published. ``names`` are names of machines and users to
     search for; by default those of this machine. ``disclosed`` is a file of disclosed values to
-    verify. ``keys`` are public keys (Multikeys), one of which must vouch for the signatures. Raises
-    :class:`~kgbench.errors.ResourceError` if there is nothing to check.
+    verify. ``keys`` are public keys (Multikeys), one of which must have signed, and ``revoked`` are
+    known to be revoked. Raises
+    :class:`~kgbench.errors.ResourceError` if there is nothing to check, and
+    :class:`~kgbench.errors.PublicationRefused` if the dumps unpack to more than ``max_bytes``.
     """
     report = Report(", ".join(map(str, paths)))
-    with PublicationFiles(list(paths), password) as published:
+    with PublicationFiles(list(paths), password, max_bytes) as published:
         report.entries.extend(_entries(published, mldcat_shapes, unprotected, names))
-        signatures = Signatures(published, keys)
+        signatures = Signatures(published, keys, revoked)
         if published.root is not None and signatures.wanted:
             entry = _entry("signatures", "signatures fit", signatures.check())
-            entry.note = "" if signatures.signer is None else f"by {signatures.signer}"
+            if signatures.signer is not None:
+                entry.note = standing(signatures.signer, vouched=bool(keys))
             report.entries.append(entry)
         if disclosed is not None:
             openings = list(disclosures.read(disclosed))

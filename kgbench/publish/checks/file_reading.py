@@ -11,8 +11,8 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -127,6 +127,24 @@ class _Zstandard(io.RawIOBase):
         buffer[:number] = self._waiting[:number]
         self._waiting = self._waiting[number:]
         return number
+
+
+def refuse_large(paths: Iterable[Path], password: str | None, most: int) -> int:
+    """Return the unpacked size of files (bytes), except of those that cannot be unpacked.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` if it is more than ``most``.
+    """
+    size = 0
+    for path in paths:
+        with suppress(Unreadable, PublicationRefused), opened(path, password) as content:
+            while size <= most and (chunk := content.read(_CHUNK)):
+                size += len(chunk)
+    if size > most:
+        raise PublicationRefused(
+            f"the data unpack to more than {most} bytes, so they are not checked: raise --most if "
+            "you trust their publisher"
+        )
+    return size
 
 
 def refuse_too_deep(path: Path, password: str | None) -> None:

@@ -106,9 +106,17 @@ def _sums(published: PublicationFiles, digest: Any) -> Iterator[Fault]:
         if name in listed or name in (SUMS, SIGNATURE):  # the signature signs the checksums
             continue
         first = name.partition("/")[0]
-        # Only advice for a file or folder that the publication never writes.
-        advice = own_names.isdisjoint((first, first.partition(".")[0]))
-        remedy = "Remove it unless you put it there." if advice else _AGAIN
+        # Only advice for a file or folder that the publication never writes, unless it is signed:
+        # then nothing may be added, such as a script that takes over the whole site.
+        own = not own_names.isdisjoint((first, first.partition(".")[0]))
+        advice = not own and SIGNATURE not in published.files
+        remedy = (
+            _AGAIN
+            if own
+            else "Remove it unless you put it there."
+            if advice
+            else "Remove it: nobody signed it."
+        )
         yield Fault("checksum", "", name, f"The file is not in {SUMS}.", remedy, advice)
 
 

@@ -18,12 +18,15 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.folder import STATE, contents, is_inside
+from kgbench.publish.folder import contents, is_inside, is_state
 from kgbench.publish.signing import SUMS
 from kgbench.validation import Data
 from kgbench.vocab import DCAT, KGB, PROV
 
-_LARGE = 50 << 20  # bytes of packed dumps from which on the database is on disk
+MAX_BYTES = 8 << 30
+"""The default limit for the unpacked dumps of a publication (bytes)."""
+
+_LARGE = 1 << 30  # bytes of unpacked dumps from which on the database is on disk
 _SUM = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
 _MARKS = (SUMS, "publication.json", "catalog.ttl", "data")  # any of them marks a folder
 
@@ -33,9 +36,12 @@ class PublicationFiles:
 
     ``stated`` has the catalogue's original statements, because a database normalises literals.
     ``problems`` are faults from reading. As a context manager it removes its temporary files.
+    Raises :class:`~kgbench.errors.PublicationRefused` for dumps of more than ``max_bytes``.
     """
 
-    def __init__(self, paths: list[Path], password: str | None = None) -> None:
+    def __init__(
+        self, paths: list[Path], password: str | None = None, max_bytes: int = MAX_BYTES
+    ) -> None:
         self.password = password
         self.problems: list[Fault] = []
         self.unread: list[str] = []
@@ -44,7 +50,7 @@ class PublicationFiles:
         self.files = {} if self.root is None else self._found(self.root)
         self.dumps = paths if self.root is None else self._dumps()
         self._stack = ExitStack()
-        self.quads = self._database()
+        self.quads = self._database(max_bytes)
         self.catalogue = ox.Store()
         self.stated: list[ox.Quad] = []
         self._file_of: dict[Any, str] = {}
@@ -122,18 +128,18 @@ class PublicationFiles:
         """Return the public files in the folder; what is no file is a problem."""
         files, others = contents(root)
         for name, kind in others.items():
-            if not name.startswith(f"{STATE}/"):
+            if not is_state(name):
                 message = f"It is {kind}, but a publication has only files and folders."
                 self.problems.append(Fault("readable", "", name, message, "Remove it."))
-        return {name: path for name, path in files.items() if not name.startswith(f"{STATE}/")}
+        return {name: path for name, path in files.items() if not is_state(name)}
 
     def _dumps(self) -> list[Path]:
         """Return the dumps in the folder; no quad is in two of them."""
         dumps = [path for path in self.files_in("data") if file_reading.parts(path)[0] == ".nq"]
         return [path for path in dumps if not path.name.startswith("all.")] or dumps
 
-    def _database(self) -> ox.Store:
-        if sum(path.stat().st_size for path in self.dumps) < _LARGE:
+    def _database(self, max_bytes: int) -> ox.Store:
+        if file_reading.refuse_large(self.dumps, self.password, max_bytes) < _LARGE:
             return ox.Store()
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="kgbench-check-"))
         return ox.Store(folder)

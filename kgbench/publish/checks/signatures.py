@@ -17,7 +17,7 @@ from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED, SUMS
 from kgbench.signing import canonical, proofs
-from kgbench.signing.key_history import KeyHistory
+from kgbench.signing.key_list import KeyEntry, KeyList, standing
 from kgbench.signing.proofs import Document, Statements
 from kgbench.vocab import DCTERMS, KGB
 
@@ -26,14 +26,21 @@ _AGAIN = "Publish again with --sign."
 
 
 class Signatures:
-    """The signatures of a published folder; ``keys`` (Multikeys) are trusted.
+    """The signatures of a published folder.
 
-    ``signer`` is the key that signed it, after :meth:`check`.
+    ``keys`` (Multikeys) are trusted, and ``revoked`` are known to be revoked. ``signer`` is the key
+    that signed it, after :meth:`check`.
     """
 
-    def __init__(self, published: PublicationFiles, keys: Collection[str]) -> None:
+    def __init__(
+        self,
+        published: PublicationFiles,
+        keys: Collection[str],
+        revoked: Collection[KeyEntry] = (),
+    ) -> None:
         self._published = published
         self._keys = keys
+        self._revoked = revoked
         self.signer: str | None = None
 
     @property
@@ -53,17 +60,17 @@ class Signatures:
         name = KEYS
         try:
             iri = f"{self._published.base}{KEYS}"
-            history = KeyHistory.trusted(_read(files[KEYS]), iri, self._keys)
+            listed = KeyList.published(_read(files[KEYS]), iri, self._keys, self._revoked)
             name = SIGNATURE
             secured = _read(files[SIGNATURE])
-            content = signed(secured, history, iri)
+            content = listed.verify(secured, iri, self._keys)
             self.signer = proofs.claimed_proof(secured).method.partition("#")[2]
             yield from self._sealed(Statements(content))
         except SignatureError as error:
             yield Fault("signature", "", name, f"{_sentence(error)}", _TRUST)
             return
-        yield from self._claims(history, iri)
-        yield from self._advice(history)
+        yield from self._claims(listed, iri)
+        yield from self._advice(listed)
 
     def _sealed(self, stated: Statements) -> Iterator[Fault]:
         """Compare the signed checksums and digests with the files."""
@@ -95,7 +102,7 @@ class Signatures:
                 message = "The data differ from the signed data (RDFC-1.0)."
                 yield Fault("signature", "", name, message, _TRUST)
 
-    def _claims(self, history: KeyHistory, iri: str) -> Iterator[Fault]:
+    def _claims(self, listed: KeyList, iri: str) -> Iterator[Fault]:
         """Yield signed claims that are invalid, or differ from the published claims."""
         files = self._published.files
         for name in files:
@@ -103,7 +110,7 @@ class Signatures:
                 continue
             unsigned = f"{CLAIMS}{name.removeprefix(SIGNED).removesuffix('.jsonld')}.ttl"
             try:
-                stated = set(proofs.quads(signed(_read(files[name]), history, iri)))
+                stated = set(proofs.quads(listed.verify(_read(files[name]), iri, self._keys)))
             except SignatureError as error:
                 yield Fault("signature", "", name, _sentence(error), _TRUST)
                 continue
@@ -111,26 +118,16 @@ class Signatures:
                 message = f"The signed claim differs from the statements of {unsigned}."
                 yield Fault("signature", "", name, message, _TRUST)
 
-    def _advice(self, history: KeyHistory) -> Iterator[Fault]:
-        for entry in history.entries.values():
-            if entry.revoked is not None:
-                why = f": {entry.reason}" if entry.reason else ""
-                message = f"The key {entry.key} was revoked at {entry.revoked}{why}."
-                remedy = f"Trust {self.signer} instead; earlier signatures stay valid."
-                yield Fault("revoked-key", "", KEYS, message, remedy, advice=True)
+    def _advice(self, listed: KeyList) -> Iterator[Fault]:
+        for entry in listed.revoked:
+            why = f": {entry.reason}" if entry.reason else ""
+            message = f"The key {entry.key} was revoked at {entry.revoked}{why}."
+            remedy = "Trust nothing that it signed."
+            yield Fault("revoked-key", "", KEYS, message, remedy, advice=True)
         if not self._keys:
-            message = f"It is signed by {self.signer}, but no key was given to compare."
+            message = f"It is {standing(self.signer, vouched=False)}."
             remedy = "Give the publisher's key, from another source, with --key."
             yield Fault("unknown-key", "", KEYS, message, remedy, advice=True)
-
-
-def signed(secured: Document, history: KeyHistory, iri: str) -> Document:
-    """Verify a document by a key of ``history``, and return it without its proof.
-
-    ``iri`` names the document of keys. Raises :class:`~kgbench.errors.SignatureError`.
-    """
-    signer = history.signer(proofs.claimed_proof(secured), iri)
-    return proofs.verify(secured, signer.key)
 
 
 def digest(path: Path, password: str | None) -> str:

@@ -11,6 +11,7 @@ import pytest
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf import contents as data_sets
 from kgbench.importers.rdf import loading, parsing, sources
+from kgbench.net.limits import Budget
 from kgbench.store import open_store
 from kgbench.vocab import BASE, KGB, PROV, RDF, RDFS, SCHEMA, XSD
 from tests.importers.rdf.test_import import dump, node
@@ -35,18 +36,18 @@ def store():
         yield opened
 
 
-def take(path, store):
+def take(path, store, budget=None):
     """Import a file."""
     with parsing.scratch_folder() as scratch:
-        found = sources.fetch_documents(str(path), scratch)
-        contents = data_sets.read(parsing.stage(found.files, scratch))
+        found = sources.fetch_documents(str(path), scratch, budget=budget)
+        contents = data_sets.read(parsing.stage(found.files, scratch, budget))
         return loading.load(store, contents, found.origins, scratch)
 
 
-def refused(path, store, words):
+def refused(path, store, words, budget=None):
     """Assert that an import is refused with a one-line message and writes nothing."""
     with pytest.raises(ImportRefused, match=words) as why:
-        take(path, store)
+        take(path, store, budget)
     assert "\n" not in str(why.value)
     assert store.graphs() == [store.iris.catalogue]
 
@@ -214,12 +215,11 @@ def test_broken_files_are_refused(store, tmp_path, name):
     refused(tmp_path / name, store, words)
 
 
-def test_bombs_are_refused(store, tmp_path, monkeypatch):
+def test_bombs_are_refused(store, tmp_path):
     """A file that unpacks to more than the limit is refused."""
-    monkeypatch.setattr(sources, "MAX_BYTES", 1_000_000)
     (tmp_path / "a.nq.gz").write_bytes(gzip.compress(b"<a:b> <a:c> <a:d> .\n" * 100_000))
 
-    refused(tmp_path / "a.nq.gz", store, "unpacks to more than 1000000 bytes")
+    refused(tmp_path / "a.nq.gz", store, "more bytes, packed and unpacked", Budget(10**6, 60.0))
 
 
 def test_documents_that_never_end_are_refused(store, tmp_path, monkeypatch):
@@ -228,6 +228,7 @@ def test_documents_that_never_end_are_refused(store, tmp_path, monkeypatch):
     (tmp_path / "a.nq").write_bytes(b"<a:b> <a:c> <a:d> .\n")
 
     refused(tmp_path / "a.nq", store, "keeps the parser busy")
+    refused(tmp_path / "a.nq", store, "raise --seconds", Budget(100, 0.0))
 
 
 @pytest.mark.parametrize("url", ["ftp://e.org/a.nq", "file:///etc/passwd", "https:///a.nq"])

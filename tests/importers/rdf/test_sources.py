@@ -11,6 +11,7 @@ import pytest
 
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf import sources
+from kgbench.net.limits import Budget
 from tests.support.archives import write_zip
 from tests.support.servers.handled import Handled, Quiet
 
@@ -92,16 +93,15 @@ def test_incomplete_sites_are_refused(tmp_path, scratch, name):
         sources.fetch_documents(site(tmp_path, "site", **instead), scratch)
 
 
-def test_files_that_are_not_there_or_too_large(tmp_path, scratch, monkeypatch):
+def test_files_that_are_not_there_or_too_large(tmp_path, scratch):
     """A missing file, a file above the size limit and a folder named like a file are refused."""
     with pytest.raises(ImportRefused, match=r"none\.nq: no such file"):
         sources.fetch_documents(str(tmp_path / "none.nq"), scratch)
     (tmp_path / "folder.nq").mkdir()
     with pytest.raises(ImportRefused, match=r"folder\.nq: cannot be read: Is a directory"):
         sources.unpack(tmp_path / "folder.nq", "folder.nq", scratch)
-    monkeypatch.setattr(sources, "MAX_DOWNLOAD", 5)
-    with pytest.raises(ImportRefused, match=r"all\.nq: larger than 5 bytes"):
-        sources.fetch_documents(site(tmp_path, "site"), scratch)
+    with pytest.raises(ImportRefused, match=r"SHA256SUMS: larger than 5 bytes"):
+        sources.fetch_documents(site(tmp_path, "site"), scratch, budget=Budget(5, 60.0))
 
 
 def test_archives_of_too_many_files(tmp_path, scratch, monkeypatch):
@@ -178,11 +178,15 @@ def test_what_is_elsewhere_on_the_web_is_followed(address, scratch):
     assert found.files[0].path.read_bytes().count(b"\n") == 2
 
 
-def test_more_than_is_fetched_from_anywhere(address, scratch, monkeypatch):
-    """A download above the size limit is aborted."""
-    monkeypatch.setattr(sources, "MAX_DOWNLOAD", 30)
+def test_more_than_is_fetched_from_anywhere(address, scratch):
+    """A download above the budget is aborted, and one budget holds for several sources."""
     with pytest.raises(ImportRefused, match=r"whole\.nq: larger than 30 bytes: not fetched"):
-        sources.fetch_documents(f"{address}/whole.nq", scratch)
+        sources.fetch_documents(f"{address}/whole.nq", scratch, budget=Budget(30, 60.0))
+    size = sources.fetch_documents(f"{address}/whole.nq", scratch).files[0].path.stat().st_size
+    budget = Budget(3 * size, 60.0)  # each file counts twice: packed and unpacked
+    sources.fetch_documents(f"{address}/whole.nq", scratch, budget=budget)
+    with pytest.raises(ImportRefused, match="--most"):
+        sources.fetch_documents(f"{address}/whole.nq", scratch, budget=budget)
 
 
 def test_where_nobody_listens(scratch):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import tempfile
 import zipfile
@@ -12,7 +13,7 @@ import pyoxigraph as ox
 import pytest
 import pyzipper
 
-from kgbench.errors import ResourceError
+from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.publish.checks import (
     Report,
     check,
@@ -246,6 +247,13 @@ def test_large_dumps_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.Monkey
         assert len(found.quads) == 1
     assert check(tmp_path / "a.nq", names=NAMES).as_json() == small
     assert list(scratch.iterdir()) == []
+
+
+def test_dumps_that_unpack_to_too_much_are_not_checked(tmp_path: Path) -> None:
+    """A small dump that unpacks to more than the limit is refused, which names the option."""
+    (tmp_path / "a.nq.gz").write_bytes(gzip.compress(b"<urn:a> <urn:b> <urn:c> .\n" * 50_000))
+    with pytest.raises(PublicationRefused, match="--most"):
+        check(tmp_path / "a.nq.gz", max_bytes=1_000_000)
 
 
 def test_what_is_no_node_is_in_no_file(tmp_path: Path) -> None:

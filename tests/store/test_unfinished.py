@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies and recoveries that were interrupted are named, and can be repeated."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kgbench.cli import app
+from kgbench.doctor import storage
+from kgbench.errors import StoreError
+from kgbench.record import recovery
+from kgbench.store import checking, copying, known_keys, open_reader, open_store, registry
+from kgbench.store.databases import UNFINISHED
+from tests.store.test_copying import GRAPHS, filled
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """Return a store with two registered graphs."""
+    return filled(str(tmp_path_factory.mktemp("original") / "store"))
+
+
+@pytest.fixture
+def place(original, tmp_path):
+    """Return a copy of the store that a test may change."""
+    return shutil.copytree(original, tmp_path / "store")
+
+
+def call(*words):
+    """Return the result of a command."""
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def stop(*_, **__):
+    """Raise what a signal raises, so that nothing tidies up."""
+    raise KeyboardInterrupt
+
+
+#: The first and the last step of a copy and of a recovery, at which they are interrupted.
+STEPS = [
+    ("copy", copying, "_blocks"),
+    ("copy", known_keys, "carry"),
+    ("recover", recovery, "rebuild"),
+    ("recover", known_keys, "carry"),
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_interrupted_copy_is_named_and_repeated(place, tmp_path, monkeypatch, step):
+    """Whenever it is interrupted, nothing opens what there is, and the same command repeats it."""
+    command, module, function = step
+    new = tmp_path / "new"
+    words = ["copy", place, new] if command == "copy" else ["recover", new, "--store", place]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, function, stop)
+        assert call("store", *words).exit_code == 130
+    assert (new / UNFINISHED).is_file()
+    for opened in (open_reader, open_store, lambda name: checking.check(Path(name))):
+        with pytest.raises(StoreError, match=f"unfinished.*kgbench store {command} "):
+            opened(str(new))
+    for other in ("status", "store check"):
+        told = call(*other.split(), "--store", new)
+        assert "is unfinished" in str(told.exception)
+    assert any("has not ended" in one.words for one in storage._embedded(new))
+
+    assert call("store", *words).exit_code == 0
+    assert not (new / UNFINISHED).exists()
+    assert checking.check(new).problems == []
+    with open_reader(str(new)) as store:
+        assert registry.graphs(store) == sorted(GRAPHS)
+
+
+def test_a_store_is_not_marked_for_what_it_refuses(place, original):
+    """A target with results is refused, stays unmarked, and keeps them."""
+    told = call("store", "copy", original, place)
+    assert "has results already" in str(told.exception)
+    assert not (place / UNFINISHED).exists()
+    assert call("store", "recover", place, "--store", original).exit_code == 1
+
+
+def test_a_missing_lock_hides_no_store(place, tmp_path):
+    """A store without its lock file is read, checked, copied, recovered and written."""
+    for use in (
+        lambda: open_reader(str(place)).close(),
+        lambda: open_store(str(place)).close(),
+        lambda: checking.check(place),
+    ):
+        (place / "lock").unlink(missing_ok=True)
+        use()
+    (place / "lock").unlink()
+    assert checking.check(place).problems == []
+    (place / "lock").unlink()
+    assert all(one.state != storage.State.BROKEN for one in storage._embedded(place))
+    (place / "lock").unlink(missing_ok=True)
+    assert call("store", "copy", place, tmp_path / "copy").exit_code == 0
+    (place / "lock").unlink(missing_ok=True)
+    shutil.rmtree(place / "snapshots")
+    with open_reader(str(place)) as store:
+        assert registry.graphs(store) == sorted(GRAPHS)
+
+
+def test_another_folder_is_no_store(tmp_path):
+    """A folder with other content is not taken for a store that lost its lock."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "notes.txt").write_text("x")
+    (tmp_path / "snapshots").mkdir()
+    with pytest.raises(StoreError, match="other content"):
+        open_store(str(tmp_path))
+    with pytest.raises(StoreError, match="no store"):
+        open_reader(str(tmp_path))

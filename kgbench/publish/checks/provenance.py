@@ -44,14 +44,15 @@ def _texts(quads: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
 
     Prompts and answers name their texts by the digest, so that a changed text would be believed.
     """
-    for quad in quads.quads_for_pattern(None, _VALUE, None):
+    pattern: Any = quads.quads_for_pattern
+    for quad in pattern(None, _VALUE, None):
         match = _TEXT.search(getattr(quad.subject, "value", ""))
         if match is None:
             continue
-        value = str(getattr(quad.object, "value", ""))
-        originals = [q.object for q in quads.quads_for_pattern(quad.subject, _ORIGINAL, None)]
+        value = getattr(quad.object, "value", "")
+        originals = [getattr(q.object, "value", "") for q in pattern(quad.subject, _ORIGINAL, None)]
         try:
-            text = original_text(value, originals[0].value if originals else None)
+            text = original_text(value, next(iter(originals), None))
         except ValueError:  # not base64, or not UTF-8
             text = ""
         if digest(text) != match[1] or storable(text).value != value:

@@ -43,8 +43,8 @@ class Metric:
 
     A metric of whole dialogues has an ``aggregation`` (``last``, ``mean``, ``max`` or ``meanExt``)
     and, as ``base``, the IRI of the answer metric that it aggregates. ``same`` is the IRI of a
-    comparison policy's metric that has the same values. ``agreement_of`` is the IRI of the metric of
-    errors that this metric turns into agreement.
+    comparison policy's metric that has the same values. ``agreement_of`` is the IRI of the metric
+    of errors that this metric turns into agreement.
     """
 
     iri: str

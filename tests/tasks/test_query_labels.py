@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels of the text-to-SPARQL tasks for what the papers show: graphs, schemas and lists of IRIs."""
+"""Labels of text-to-SPARQL tasks for what the papers show: graphs, schemas and lists of IRIs."""
 
 from __future__ import annotations
 

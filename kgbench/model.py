@@ -43,7 +43,8 @@ class Metric:
 
     A metric of whole dialogues has an ``aggregation`` (``last``, ``mean``, ``max`` or ``meanExt``)
     and, as ``base``, the IRI of the answer metric that it aggregates. ``same`` is the IRI of a
-    comparison policy's metric that has the same values.
+    comparison policy's metric that has the same values. ``agreement_of`` is the IRI of the metric
+    of errors that this metric turns into agreement.
     """
 
     iri: str
@@ -55,6 +56,7 @@ class Metric:
     aggregation: str | None = None
     base: str | None = None
     same: str | None = None
+    agreement_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kgbench.analysis.cluster_rows import ROUNDING, ClusterRows
 from kgbench.analysis.intervals import (
     Bounds,
     Interval,
+    clopper_pearson,
     combined_interval,
     constant_interval,
     half_width,
     t_quantile,
     wilson,
+    with_one_more,
 )
 from kgbench.analysis.significance import two_sided
 
@@ -222,12 +224,26 @@ class Clusters:
     def interval(self, bounds: Bounds) -> Interval | None:
         """Return the 95 % interval of the mean, inside ``bounds`` where these have two ends.
 
-        It is Wilson's interval, with the effective number of values from the standard error and
-        Student's t with :attr:`freedom` (Korn and Graubard 1998). Where clusters do not vary, it
-        is :func:`~kgbench.analysis.intervals.constant_interval`. Without bounds, or with clusters
+        It is the Clopper-Pearson interval, with the effective number of values from the standard
+        error, and with degrees of freedom adjusted by the squared ratio of Student's quantiles for
+        the number of values and for :attr:`freedom` (Korn and Graubard 1998), as if one more
+        cluster lay at the end of the range
+        (:func:`~kgbench.analysis.intervals.with_one_more`). Where clusters do not vary, it is
+        :func:`~kgbench.analysis.intervals.constant_interval`. Without bounds, or with clusters
         outside of them, it is Student's t interval. ``None`` below :data:`FEWEST_FOR_INTERVAL`
         clusters, and for Student's below :data:`FEWEST_FOR_T` that vary.
         """
+        return self._interval(bounds, _of_mean)
+
+    def difference_interval(self, bounds: Bounds) -> Interval | None:
+        """Return the 95 % interval of a mean of paired differences, which ``bounds`` encloses.
+
+        It is :meth:`interval`, but Wilson's with Student's quantile instead of Clopper-Pearson's:
+        such means are far from the ends of their range.
+        """
+        return self._interval(bounds, _of_difference)
+
+    def _interval(self, bounds: Bounds, method: _Method) -> Interval | None:
         low, high = bounds
         if self.mean is None or self.error is None or self.number < FEWEST_FOR_INTERVAL:
             return None
@@ -238,9 +254,7 @@ class Clusters:
             return Interval(self.mean - half, self.mean + half)
         if self.error == 0:
             return constant_interval(self.mean, self.number, low, high)
-        share = (self.mean - low) / (high - low)
-        effective = share * (1 - share) * ((high - low) / self.error) ** 2
-        return wilson(self.mean, effective, t_quantile(self.freedom), low, high)
+        return method(self, low, high)
 
     def _are_inside(self, low: float, high: float) -> bool:
         """Return whether the mean of each cluster is; published values may be outside a range."""
@@ -248,6 +262,35 @@ class Clusters:
         weights, totals = self.rows.weights[self.index][used], self.rows.totals[self.index][used]
         slack = ROUNDING * weights
         return bool(((low * weights - slack <= totals) & (totals <= high * weights + slack)).all())
+
+
+_Method: TypeAlias = Callable[[Clusters, float, float], Interval]
+
+
+def _of_mean(clusters: Clusters, low: float, high: float) -> Interval:
+    """Return the interval of :meth:`Clusters.interval` where clusters vary within a range."""
+    assert clusters.mean is not None
+    weight = float(clusters.rows.weights[clusters.index][clusters.rows.used[clusters.index]].sum())
+    values = max(clusters.number, weight)  # weights need not be numbers of values
+    adjustment = (t_quantile(values - 1) / t_quantile(clusters.freedom)) ** 2
+    effective = _effective(clusters, low, high) * adjustment
+    interval = clopper_pearson(clusters.mean, effective, low, high)
+    return with_one_more(interval, clusters.number, low, high)
+
+
+def _of_difference(clusters: Clusters, low: float, high: float) -> Interval:
+    """Return the interval of :meth:`Clusters.difference_interval` in the same case."""
+    assert clusters.mean is not None
+    effective = _effective(clusters, low, high)
+    return wilson(clusters.mean, effective, t_quantile(clusters.freedom), low, high)
+
+
+def _effective(clusters: Clusters, low: float, high: float) -> float:
+    """Return the number of independent shares that would have the same standard error."""
+    assert clusters.mean is not None
+    assert clusters.error is not None
+    share = (clusters.mean - low) / (high - low)
+    return share * (1 - share) * ((high - low) / clusters.error) ** 2
 
 
 @dataclass(frozen=True)

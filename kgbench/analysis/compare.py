@@ -291,7 +291,11 @@ def cluster_test(
     claim = estimand.no_claim(test)
     if test.lone:
         return {"clusters": None, "p": None, "no_claim": claim}
-    between = test.interval(bounds.differences if len(clusters) == 1 else bounds)
+    between = (
+        test.difference_interval(bounds.differences)
+        if isinstance(test, Clusters)
+        else test.interval(bounds)
+    )
     return {
         "clusters": test.number,
         "ci_low": None if between is None else between.low,

@@ -13,15 +13,16 @@ from kgbench.analysis.score_selectors import Score, Selector, name_and_round
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, successors
 
 
 def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | None) -> None:
     """Refuse selectors of a user's ``file`` that select nothing, or scores that do not combine.
 
     A glob must match the label of a task in the store or in the installed task classes, and a
-    metric must be one of these tasks. More of it must be better, because leaderboards, compasses
-    and preferences combine scores and take more for better. Shipped declarations (``None``) are not
+    metric must be one of these tasks. More of it must be better, and it must be no error, best at 0
+    inside its range, because leaderboards, compasses and preferences combine scores and take more
+    for better. Shipped declarations (``None``) are not
     checked, because a store need not have their tasks. Raises
     :class:`~kgbench.errors.QueryError`, for an unknown name with the nearest one.
     """
@@ -54,6 +55,12 @@ def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | No
                     f"more of a combined score is: leave it out, and see it with "
                     f"`kgbench analyze tasks --metric {metric.name}`"
                 )
+            agreement = _agreement(tasks[score.task].class_name, metric.name)
+            if agreement is not None:
+                raise QueryError(
+                    f"{file}: '{metric.name}' of {tasks[score.task].label} is best at 0, inside "
+                    f"its range, and cannot be combined: take '{agreement}'"
+                )
 
 
 def without_results(
@@ -71,6 +78,12 @@ def without_results(
     ]
     names = ", ".join(dict.fromkeys(lacking))
     return [f"Declared, but without results in this store: {names}."] if lacking else []
+
+
+def _agreement(class_name: str, error: str) -> str | None:
+    """Return the metric of agreement that a class has for a metric of errors, or ``None``."""
+    agreements = successors.agreements(class_name).items()
+    return next((name for name, of in agreements if of == error), None)
 
 
 def _metrics_of_labels(store: Store) -> Mapping[str, set[str]]:

@@ -194,6 +194,34 @@ def wilson(mean: float, effective: float, quantile: float, low: float, high: flo
     return Interval(min(bottom, mean), max(top, mean))
 
 
+def clopper_pearson(mean: float, effective: float, low: float, high: float) -> Interval:
+    """Return the Clopper-Pearson interval of a ``mean`` of ``effective`` values between two ends.
+
+    The number of values need not be whole (Clopper and Pearson, Biometrika 26, 1934; Korn and
+    Graubard, Survey Methodology 24, 1998). The mean lies strictly between ``low`` and ``high``.
+    """
+    from scipy.special import betaincinv  # type: ignore[import-untyped]
+
+    width, tail = high - low, (1 - CONFIDENCE) / 2
+    successes = effective * (mean - low) / width
+    failures = effective - successes
+    bottom = low + width * float(betaincinv(successes, failures + 1, tail))
+    top = low + width * float(betaincinv(successes + 1, failures, 1 - tail))
+    return Interval(min(bottom, mean), max(top, mean))
+
+
+def with_one_more(interval: Interval, number: int, low: float, high: float) -> Interval:
+    """Widen the interval of a mean of ``number`` units as if one more lay at the end of the range.
+
+    The sample may lack the rare units that are far from the others; the same addition makes the
+    bound of Gaffke hold (Mathematical Methods of Statistics 14, 2005).
+    """
+    share = 1 / (number + 1)
+    return Interval(
+        interval.low + share * (low - interval.low), interval.high + share * (high - interval.high)
+    )
+
+
 def _bootstrap(values: Histogram) -> Interval:
     """Return the percentile bootstrap interval, which stays inside the range of the values."""
     import numpy as np
@@ -212,7 +240,7 @@ def _bootstrap(values: Histogram) -> Interval:
 
 def t_quantile(freedom: float) -> float:
     """Return the quantile of Student's t for an interval with :data:`CONFIDENCE`."""
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
+    from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 

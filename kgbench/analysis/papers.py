@@ -61,7 +61,7 @@ ANALYSES: Mapping[str, Callable[[Store, Selection, Mapping[str, str]], Table]] =
     "leaderboard": lambda store, chosen, arguments: leaders(
         store, chosen, score_set(arguments["set"])
     ),
-    "sizes": lambda store, chosen, _: sizes(store, chosen, interval="student"),
+    "sizes": lambda store, chosen, arguments: _sizes(store, chosen, arguments or {"*": None}),
     "tasks": lambda store, chosen, _: task_scores(store, chosen),
     "text2kg": lambda store, chosen, arguments: _without_printed(
         text2kg.TABLES[arguments["table"]](store, chosen)
@@ -330,6 +330,15 @@ def _text(value: Value) -> str | None:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return None if value is None else str(value).strip("*")
+
+
+def _sizes(store: Store, selection: Selection, metrics: Mapping[str, str | None]) -> Table:
+    """Tabulate scores by size, by one of the ``metrics`` for each glob of task labels."""
+    first, *others = (
+        sizes(store, selection, tasks=tasks, metric=metric, interval="student")
+        for tasks, metric in metrics.items()
+    )
+    return replace(first, rows=first.rows + tuple(row for table in others for row in table.rows))
 
 
 def _without_printed(table: Table) -> Table:

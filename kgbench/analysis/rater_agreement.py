@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
-from kgbench.analysis.intervals import Interval
+from kgbench.analysis.intervals import Interval, normal_quantile
 from kgbench.analysis.significance import percentile_interval
+from kgbench.model import TOLERANCE
 
 _Category = TypeVar("_Category", bound=Hashable)
 Coefficient: TypeAlias = "Callable[[Ratings, Any], float | None]"
@@ -223,9 +225,10 @@ def estimate(
     """Estimate a coefficient with a percentile bootstrap interval over whole clusters of items.
 
     ``clusters`` names the cluster of each item, such as its case; by default every item is its own
-    cluster. There is no interval for fewer than two clusters, or where the coefficient is undefined
-    in more than 5 % of the resamples. Raises :class:`ValueError` where ``clusters`` and items
-    differ in length.
+    cluster. Where no resample differs, as at full agreement, the interval is that of a further item
+    (:func:`_with_another_item`). There is no interval for fewer than two clusters, or where the
+    coefficient is undefined in more than 5 % of the resamples. Raises :class:`ValueError` where
+    ``clusters`` and items differ in length.
     """
     import numpy as np
 
@@ -245,7 +248,31 @@ def estimate(
     defined = [v for v in values if v is not None]
     undefined = samples - len(defined)
     interval = percentile_interval(defined) if undefined <= _UNDEFINED * samples else None
+    if interval is not None and max(defined) - min(defined) <= TOLERANCE:
+        interval = _with_another_item(coefficient, ratings, value, rated / len(numbers))
     return AgreementEstimate(value, interval, rated, len(numbers), undefined)
+
+
+def _with_another_item(
+    coefficient: Coefficient, ratings: Ratings, value: float, items_per_cluster: float
+) -> Interval:
+    """Return the interval of a coefficient whose ``value`` is the same in all resamples.
+
+    As in :func:`~kgbench.analysis.intervals.constant_interval`, a further cluster is of another
+    kind with at most the probability of Wilson's upper bound for zero successes, z^2 / (n + z^2).
+    Its items, which two categories divide or one unites, get this share of the weight; the ends are
+    those of the worst and the best pair of categories.
+    """
+    import numpy as np
+
+    raters = np.arange(ratings.codes.shape[1])
+    weights = np.append(np.ones(ratings.items), normal_quantile() ** 2 * items_per_cluster)
+    values = [value]
+    for pair in product(range(len(ratings.categories)), repeat=2):
+        codes = np.vstack([ratings.codes, np.array(pair)[raters % 2]])
+        other = coefficient(Ratings(codes, ratings.categories), weights)
+        values += [] if other is None else [other]
+    return Interval(min(values), max(values))
 
 
 # --- parts ----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
+from kgbench.tasks import successors
 
 
 class Score(NamedTuple):
@@ -50,10 +51,10 @@ class Selector:
         """Return the selected scores in the order of the tasks.
 
         Tasks without the metric are left out, as are tasks whose main metric is a score of each
-        round (:func:`left_out`). Raises :class:`~kgbench.errors.QueryError` where a metric of
-        single answers is named for a task with several rounds without naming a round, because the
-        values of all rounds would be pooled, and where ``answers`` contradicts a named round or
-        aggregate.
+        round, or an error (:func:`left_out`). Raises :class:`~kgbench.errors.QueryError` where a
+        metric of single answers is named for a task with several rounds without naming a round,
+        because the values of all rounds would be pooled, and where ``answers`` contradicts a named
+        round or aggregate.
         """
         catalogue = _Metrics(metrics)
         name, round_ = name_and_round(self.metric)
@@ -63,7 +64,7 @@ class Selector:
             if not task.fits(self.glob):
                 continue
             metric = catalogue.metric(task, name)
-            if metric is None:
+            if metric is None or (name is None and _is_error(task, metric)):
                 continue
             if self.answers is not None:
                 if round_ is not None or (name is not None and metric.aggregation is not None):
@@ -183,8 +184,16 @@ def _stands_for(row: ScoreRow, score: Score | None) -> bool:
     return same and score is not None and score.round in (None, row.round)
 
 
+def _is_error(task: TaskInfo, metric: MetricInfo) -> bool:
+    """Return whether a metric is an error, best at 0 inside its range, which is not averaged."""
+    return metric.name in successors.agreements(task.class_name).values()
+
+
 def left_out(store: Store) -> list[str]:
-    """Return a note for each task class whose main metric has no single value for a dialogue."""
+    """Return a note for each task class whose main metric cannot be averaged over dialogues.
+
+    It has no single value for a dialogue, or it is an error, as in stores from before 2027.
+    """
     metrics = fetch.metrics(store)
     notes = set()
     for task in fetch.tasks(store).values():
@@ -194,6 +203,12 @@ def left_out(store: Store) -> list[str]:
                 f"Left out: the task class {task.class_name} {task.version}, whose main metric "
                 f"'{main.name}' is a score of each round, not of a dialogue. Declare an aggregate "
                 f"such as max_{main.name} in a new version of the class, or name a metric."
+            )
+        elif main is not None and _is_error(task, main):
+            notes.add(
+                f"Left out: the task class {task.class_name} {task.version}, whose main metric "
+                f"'{main.name}' is an error, best at 0. Import its results into a new store, which "
+                f"adds their agreement."
             )
     return sorted(notes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -90,6 +90,7 @@ def llm_kg_bench(
                 twice.setdefault(run, new)
                 if not json_:
                     typer.echo(_line(summary))
+                    _warn_of_missing(summary.missing_scores)
                     _warn(new)
             unread += (f"{file.name}/{member}" for member in unread_members(file))
         location = opened.location
@@ -201,6 +202,16 @@ def _line(summary: Summary) -> str:
     )
     state = "already there" if summary.already_there else f"suite {summary.suite}"
     return f"{summary.source}: {counts} ({state})"
+
+
+def _warn_of_missing(scores: Sequence[str]) -> None:
+    """Print how many scores are not recorded, and the first of them."""
+    if scores:
+        are = "score is" if len(scores) == 1 else "scores are"
+        typer.echo(
+            f"  warning: {len(scores)} {are} recorded as missing, not finite or outside the range "
+            f"of the metric (all with --json): {scores[0]}"
+        )
 
 
 def _warn(others: Mapping[str, int]) -> None:

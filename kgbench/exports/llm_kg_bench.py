@@ -117,7 +117,12 @@ def _has_aggregates(run: OutgoingRun, of_class: str) -> bool:
 
 
 def _named(run: OutgoingRun, verdict: Evaluation) -> dict[str, Json]:
-    return {run.metrics[metric][0]: value for metric, value in verdict.scores.items()}
+    """Return scores by name, without agreement, which the import computes from the error."""
+    return {
+        run.metrics[metric][0]: value
+        for metric, value in verdict.scores.items()
+        if run.catalogue.value(metric, KGB.agreementOf) is None
+    }
 
 
 def _interactions(dialogue: Dialogue) -> list[Json]:

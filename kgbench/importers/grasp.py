@@ -14,7 +14,6 @@ the answer is the final query of the run.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,8 +178,8 @@ def _model(config: Json) -> str | None:
 
 def _score(prediction: Mapping[str, Json], where: str) -> float:
     value = prediction.get("score")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ImportRefused(f"{where}: the score of the evaluation is not a number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ImportRefused(f"{where}: the score of the evaluation is not a number from 0 to 1")
     return float(value)
 
 

@@ -16,6 +16,9 @@ from kgbench.model import Json
 MAX_RECORD = 1 << 26
 """The largest number of characters of an element."""
 
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+"""Numbers that JSON does not have, but some programs write; they are read as these texts."""
+
 _STEP = 1 << 20  # characters that are decoded ahead
 _NON_SPACE = re.compile(r"[^ \t\n\r]")
 _KINDS = {"{": "an object", '"': "a text", "t": "a truth value", "f": "a truth value", "n": "null"}
@@ -26,8 +29,9 @@ def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
     """Decode the elements of a JSON array from ``chunks``, the bytes of the file ``name``.
 
     At most one element and a few chunks are in memory. Lone surrogates and control characters
-    in strings are kept. Raises :class:`~kgbench.errors.ImportRefused` if the file is not a JSON
-    array, and for an element of more than :data:`MAX_RECORD` characters.
+    in strings are kept; :data:`NOT_FINITE` are read as texts. Raises
+    :class:`~kgbench.errors.ImportRefused` if the file is not a JSON array, and for an element of
+    more than :data:`MAX_RECORD` characters.
     """
     text = _Text(_decoded(chunks, name), name)
     if (first := text.peek()) != "[":
@@ -67,7 +71,7 @@ class _Text:
         self.at = 0
         self._parts = parts
         self._dropped = _Position()
-        self._decoder = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
+        self._decoder = json.JSONDecoder(strict=False, parse_constant=str)
 
     def peek(self) -> str:
         """Skip white space and return the next character, or ``""`` at the end."""
@@ -181,7 +185,3 @@ def _with_end_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the chunks that are not empty, then an empty one as an end mark."""
     yield from filter(None, chunks)
     yield b""
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON number")

@@ -13,6 +13,9 @@ validate it, and once for the conversion of each of its runs. Its fields are con
 * ``scores``: the evaluation of the answer if they are flat; if nested, an evaluation per answer and
   one of the dialogue (``mean``, ``max``, ``meanExt``, ``last``). Integers become doubles. Empty
   ones are nested, unless the task class is declared with one answer.
+  A score that is not finite (``NaN``) or outside the range of its metric is recorded as missing:
+  under ``missingScores`` among the ``published`` values below, with the reason. The agreement
+  that is declared for an error (``kgb:agreementOf``) is recorded beside it.
 * ``info``: the infos of the same evaluations. ``last`` is dropped if it repeats the last round.
 * ``taskSizeInfo.targetSize``: the size of the task, if its parameters have none.
 * all other values (all of ``taskSizeInfo``, ``reevalOriginalTime``, ``condensedTaskData`` where it
@@ -35,7 +38,7 @@ from kgbench.errors import ImportRefused, TaskError
 from kgbench.importers import published_cases
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.metrics import MetricNames, UndeclaredMetric, is_declared
-from kgbench.importers.published_scores import evaluations, feedback_after
+from kgbench.importers.published_scores import evaluations, feedback_after, within_ranges
 from kgbench.importers.records import Exchange, Record, names_zone, read_record
 from kgbench.model import (
     Call,
@@ -76,10 +79,13 @@ class ImportedRun:
     ``suite`` is the short name of a suite. ``versions`` maps each case to the version of its task
     class. ``items`` are the dialogues in record order, each with its evaluations: those of answers
     first, that of the dialogue, if any, last. Each iteration may read them from a file again;
-    ``tasks``, ``cases``, ``versions``, ``models`` and ``undeclared_metrics`` are complete only
-    after an iteration over all items. ``source`` is the name of the file, ``digest`` its SHA-256.
-    ``unjudged`` are dialogues without published scores that kgbench can judge. If no dialogue has
-    published scores, ``is_judged`` is ``False`` and there is no published pass.
+    ``tasks``, ``cases``, ``versions``, ``models``, ``undeclared_metrics``, ``missing_scores`` and
+    ``agreements`` are complete only after an iteration over all items. ``missing_scores`` names the
+    published scores that are not recorded, with dialogue and reason. ``agreements`` maps metrics of
+    errors to the metrics of agreement (IRIs) that are recorded beside them. ``source`` is the name
+    of the file, ``digest`` its SHA-256. ``unjudged`` are dialogues without published scores that
+    kgbench can judge. If no dialogue has published scores, ``is_judged`` is ``False`` and there is
+    no published pass.
     """
 
     source: str
@@ -99,6 +105,8 @@ class ImportedRun:
     items: Collection[Item]
     unjudged: Collection[tuple[Dialogue, Case]] = ()
     is_judged: bool = True
+    missing_scores: Collection[str] = ()
+    agreements: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -163,6 +171,7 @@ class _Conversion:
     models: dict[str, ImportedModel] = field(default_factory=dict)
     iterations: dict[tuple[str, str], int] = field(default_factory=dict)
     labelled: dict[tuple[str, ...], Task] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
     metrics: MetricNames = field(init=False)
     recorder: Recorder = field(init=False)
 
@@ -191,11 +200,14 @@ class _Conversion:
             models=self.models,
             undeclared_metrics=self.metrics.undeclared,
             items=_Items(self, file, (generation, commit), part.count),
+            missing_scores=self.missing,
+            agreements=self.metrics.agreements,
         )
 
     def start(self) -> None:
-        """Reset the iteration counts before the records are converted again."""
+        """Reset what is counted and listed before the records are converted again."""
         self.iterations.clear()
+        self.missing.clear()
 
     def item(self, record: Record) -> tuple[Dialogue, tuple[Evaluation, ...]]:
         model = self.model(record.model)
@@ -220,6 +232,8 @@ class _Conversion:
             started=record.started,
             ended=record.ended,
         )
+        record = within_ranges(record)
+        self.missing += (f"{dialogue.iri}: {name} {why}" for name, why in record.missing.items())
         return dialogue, evaluations(record, dialogue, self.recorder, self.metrics)
 
     def model(self, source_id: str) -> ModelSetup:

@@ -8,8 +8,8 @@ import leaves nothing visible, and the next one drops what it left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePosixPath
 
 from kgbench.errors import ImportRefused
@@ -21,6 +21,7 @@ from kgbench.record import Recorder, case_entry, model_entry, task_entry
 from kgbench.record.aggregates import Aggregates
 from kgbench.record.count_graphs import graph_of
 from kgbench.record.run_counts import RunCounts
+from kgbench.scoring.agreement import agreement_of_error
 from kgbench.store.iris import Iris
 from kgbench.store.loading_together import LoadingTogether
 from kgbench.store.protocol import Block, Store
@@ -30,7 +31,11 @@ from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The outcome of an import: counts of one run, and whether the store already had it."""
+    """The outcome of an import: counts of one run, and whether the store already had it.
+
+    ``missing_scores`` names each published score that is not recorded, with its dialogue and the
+    reason: it is not finite, or outside the range that its metric declares.
+    """
 
     source: str
     run: str
@@ -43,6 +48,7 @@ class Summary:
     models: tuple[str, ...]
     scores: int
     already_there: bool
+    missing_scores: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
         """Return the summary as JSON-shaped data."""
@@ -212,10 +218,23 @@ def _content(
             lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
         yield Block(recorder.run_graph, lines)
         if evaluations:
-            yield from aggregates.evaluated(evaluations, dialogue)
+            yield from aggregates.evaluated(
+                [_with_agreement(evaluation, imported.agreements) for evaluation in evaluations],
+                dialogue,
+            )
         if progress is not None:
             progress(1)
     yield from aggregates.gathered()
+
+
+def _with_agreement(evaluation: Evaluation, agreements: Mapping[str, str]) -> Evaluation:
+    """Add to each score that is an error the agreement that it stands for."""
+    added = {
+        agreements[metric]: agreement_of_error(value)
+        for metric, value in evaluation.scores.items()
+        if metric in agreements
+    }
+    return replace(evaluation, scores=added | dict(evaluation.scores)) if added else evaluation
 
 
 def _dialogue(dialogue: Dialogue, recorder: Recorder) -> list[str]:
@@ -285,4 +304,5 @@ def _summary(
         models=tuple(model.setup.model_id for model in imported.models.values()),
         scores=counts.scores,
         already_there=already_there,
+        missing_scores=tuple(imported.missing_scores),
     )

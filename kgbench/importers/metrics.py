@@ -7,12 +7,12 @@ get an IRI of the same pattern and are collected, so that the import can describ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kgbench.errors import TaskError
 from kgbench.model import Metric, TaskClass
 from kgbench.store.iris import Iris, slug
-from kgbench.tasks import catalogue
+from kgbench.tasks import catalogue, successors
 
 _AGGREGATIONS = ("last", "max", "mean", "meanExt")  # as the shapes of metrics require
 
@@ -22,7 +22,8 @@ class UndeclaredMetric:
     """A metric that no task class declares.
 
     ``aggregation`` and ``base`` (the IRI of the aggregated metric) are set for scores of dialogues
-    with a known aggregation.
+    with a known aggregation. ``agreement_of`` is the metric of errors (IRI) from which the import
+    computes this one.
     """
 
     iri: str
@@ -31,14 +32,19 @@ class UndeclaredMetric:
     version: str
     aggregation: str | None = None
     base: str | None = None
+    agreement_of: str | None = None
 
 
 @dataclass(slots=True)
 class MetricNames:
-    """Resolves names of scores to metrics, and collects the undeclared ones by IRI."""
+    """Resolves names of scores to metrics, and collects the undeclared ones by IRI.
+
+    ``agreements`` maps the metrics of errors (IRIs) to those of the agreement that the import adds.
+    """
 
     iris: Iris
     undeclared: dict[str, UndeclaredMetric] = field(default_factory=dict)
+    agreements: dict[str, str] = field(default_factory=dict)
     _known: dict[tuple[str, str, str, str | None], str] = field(default_factory=dict)
 
     def iri(self, task_class: str, version: str, name: str, aggregation: str | None = None) -> str:
@@ -52,16 +58,23 @@ class MetricNames:
     def _resolve(self, task_class: str, version: str, name: str, aggregation: str | None) -> str:
         full_name = name if aggregation is None else f"{aggregation}_{name}"
         declared = declared_class(task_class, version)
-        if declared is not None and full_name in declared.metrics:
-            return declared.metrics[full_name].iri
-        metric = self.iris.mint(
-            "metric", task_class=task_class, version=version, name=slug(full_name)
-        )
         known = aggregation if aggregation in _AGGREGATIONS else None
-        base = None if known is None else self.iri(task_class, version, name)
-        self.undeclared[metric] = UndeclaredMetric(
-            metric, full_name, task_class, version, known, base
-        )
+        if declared is not None and full_name in declared.metrics:
+            metric = declared.metrics[full_name].iri
+        else:
+            metric = self.iris.mint(
+                "metric", task_class=task_class, version=version, name=slug(full_name)
+            )
+            base = None if known is None else self.iri(task_class, version, name)
+            self.undeclared[metric] = UndeclaredMetric(
+                metric, full_name, task_class, version, known, base
+            )
+        for agreement, error in successors.agreements(task_class).items():
+            if error == full_name:
+                added = self.agreements[metric] = self.iri(task_class, version, agreement)
+                if added in self.undeclared:
+                    described = replace(self.undeclared[added], agreement_of=metric)
+                    self.undeclared[added] = described
         return metric
 
 

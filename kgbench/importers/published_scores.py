@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from kgbench.importers.metrics import MetricNames, declared_class
+from kgbench.importers.metrics import MetricNames, declared_class, range_error
 from kgbench.importers.records import Record, Scores, round_number
 from kgbench.model import Dialogue, Evaluation, Json, Outcome, Turn
 from kgbench.record import Recorder, outcome_of
@@ -25,10 +26,12 @@ def evaluations(
 ) -> tuple[Evaluation, ...]:
     """Return the published evaluations of a dialogue: of its answers, then of the dialogue."""
     others = _unconverted_fields(record)
+    if record.missing:
+        others["missingScores"] = dict(record.missing)
     published = {"published": others} if others else {}
     k = len(record.exchanges) - 1
     flat = record.flat
-    if flat is not None and (flat or _has_one_answer(record)):
+    if flat is not None and (flat or record.missing or _has_one_answer(record)):
         return (
             Evaluation(
                 iri=recorder.evaluation_iri(dialogue.iri, k),
@@ -67,6 +70,35 @@ def evaluations(
         )
     )
     return tuple(results)
+
+
+def within_ranges(record: Record) -> Record:
+    """Move the scores outside the range that their metric declares to the ``missing`` ones."""
+    declared = declared_class(record.task_class, record.version)
+    if declared is None:
+        return record
+    missing = dict(record.missing)
+
+    def inside(scores: Scores, field: str, prefix: str = "") -> Scores:
+        errors = {
+            name: range_error(declared.metrics.get(f"{prefix}{name}"), value)
+            for name, value in scores.items()
+        }
+        missing.update({f"{field}.{name}": why for name, why in errors.items() if why is not None})
+        return {name: value for name, value in scores.items() if errors[name] is None}
+
+    flat = None if record.flat is None else inside(record.flat, "scores")
+    nested = (
+        None
+        if record.nested is None
+        else {
+            group: inside(
+                scores, f"scores.{group}", "" if round_number(group) is not None else f"{group}_"
+            )
+            for group, scores in record.nested.items()
+        }
+    )
+    return replace(record, flat=flat, nested=nested, missing=missing)
 
 
 def _has_one_answer(record: Record) -> bool:

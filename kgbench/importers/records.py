@@ -18,12 +18,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TypeAlias
 
 from kgbench.errors import ImportRefused
+from kgbench.importers.json_records import NOT_FINITE
 from kgbench.model import Json
 
 Scores: TypeAlias = dict[str, float]
@@ -55,7 +56,8 @@ class Record:
     ``flat`` has the scores of a task with one answer; ``nested`` those of a dialogue, by round
     (``"0"``, ``"1"`` ...) and aggregation (``"mean"`` ...). Exactly one of them is not ``None``.
     Flat names of a dialogue's scores and infos (``0_f1``, ``1_f1``, ``f1``) are grouped in the same
-    way. ``label`` is ``None`` before 2024, when labels were not published.
+    way. ``missing`` maps the fields of scores that are left out to the reason: they are not finite.
+    ``label`` is ``None`` before 2024, when labels were not published.
     """
 
     raw: Mapping[str, Json]
@@ -70,6 +72,7 @@ class Record:
     infos: Mapping[str, Json]
     flat: Scores | None
     nested: Mapping[str, Scores] | None
+    missing: Mapping[str, str]
     exchanges: tuple[Exchange, ...]
     started: datetime
     ended: datetime
@@ -89,6 +92,7 @@ class _Reader:
 
     source: str
     index: int
+    missing: dict[str, str] = field(default_factory=dict)
 
     def record(self, raw: Json) -> Record:
         if not isinstance(raw, dict):
@@ -112,6 +116,7 @@ class _Reader:
             infos=_infos(self.optional_mapping(raw, "", "info"), nested),
             flat=flat,
             nested=nested,
+            missing=self.missing,
             exchanges=exchanges,
             started=started,
             ended=self.end(raw, started, exchanges),
@@ -251,9 +256,12 @@ class _Reader:
         return None, nested
 
     def numbers(self, values: Mapping[str, Json], field: str) -> Scores:
-        """Read the scores of one group, which must be finite; ranges are not checked here."""
+        """Read the finite scores of one group; ranges are not checked here."""
         scores = {}
         for name, value in values.items():
+            if value in NOT_FINITE:
+                self.missing[f"{field}.{name}"] = f"is {value}"
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise self.refused(f"{field}.{name}", f"is not a number: {str(value)[:40]!r}")
             try:

@@ -8,7 +8,6 @@ be judged again without an endpoint.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -118,8 +117,8 @@ def _scores(record: Mapping[str, Json], where: str) -> dict[str, float]:
     value = record.get("f1")
     if value is None:
         return {}
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ImportRefused(f"{where}: f1 is not a number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ImportRefused(f"{where}: f1 is not a number from 0 to 1")
     return {"f1": float(value)}
 
 

@@ -224,4 +224,6 @@ def _value(record: Mapping[str, Json], name: str, path: Path, number: int) -> fl
         raise ImportRefused(f"{path}:{number}: {name} is missing or not a number") from None
     if not math.isfinite(value):
         raise ImportRefused(f"{path}:{number}: {name} is not finite")
+    if not 0 <= value <= 1:
+        raise ImportRefused(f"{path}:{number}: {name} is {value}, not from 0 to 1")
     return value

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.metrics import UndeclaredMetric, is_declared
 from kgbench.model import Task
-from kgbench.rdf import boolean, integer, storable, string
+from kgbench.rdf import boolean, double, integer, storable, string
 from kgbench.store.iris import Iris, slug
 from kgbench.vocab import DQV, KGB, RDF, RDFS, SCHEMA, SKOS
 
@@ -28,7 +28,7 @@ _MAIN_METRICS = (  # names of main metrics of known kinds of task classes, best 
     "listTrimF1",
     "normAnswerF1Score",
     "norm_f-measure",
-    "persons_relative_error",
+    "persons_agreement",
 )
 
 
@@ -64,10 +64,22 @@ def descriptions(run: ImportedRun, iris: Iris, is_known: Callable[[str], bool]) 
 
 def _metric(metric: UndeclaredMetric) -> list[str]:
     node = f"<{metric.iri}>"
-    definition = (
-        f"The score '{metric.name}' of {metric.task_class} {metric.version}, as it was published; "
-        f"kgbench does not declare how it is computed."
-    )
+    if metric.agreement_of is None:
+        definition = (
+            f"The score '{metric.name}' of {metric.task_class} {metric.version}, as it was "
+            f"published; kgbench does not declare how it is computed."
+        )
+        range_ = [f'{node} <{KGB.unbounded}> "both" .']
+    else:
+        definition = (
+            f"1 minus the absolute value of {metric.agreement_of.rpartition('/')[2]}, at least 0: "
+            f"computed by kgbench from the published score."
+        )
+        range_ = [
+            f"{node} <{KGB.agreementOf}> <{metric.agreement_of}> .",
+            f"{node} <{SCHEMA.minValue}> {double(0.0)} .",
+            f"{node} <{SCHEMA.maxValue}> {double(1.0)} .",
+        ]
     lines = [
         f"{node} <{RDF.type}> <{KGB.Metric}> .",
         f"{node} <{RDF.type}> <{DQV.Metric}> .",
@@ -77,7 +89,7 @@ def _metric(metric: UndeclaredMetric) -> list[str]:
         f"{node} <{SKOS.definition}> {string(definition)}@en .",
         f"{node} <{SCHEMA.version}> {string(metric.version)} .",
         f"{node} <{KGB.higherIsBetter}> {boolean(value=True)} .",
-        f'{node} <{KGB.unbounded}> "both" .',
+        *range_,
     ]
     if metric.aggregation is not None:
         lines.append(f"{node} <{KGB.aggregation}> {string(metric.aggregation)} .")
@@ -90,7 +102,9 @@ def _task_class(
 ) -> list[str]:
     dialogue_metrics = [metric for metric in metrics if metric.aggregation]  # of whole dialogues
     by_name = {metric.name: metric.iri for metric in dialogue_metrics or metrics}
-    main = next((by_name[name] for name in _MAIN_METRICS if name in by_name), None)
+    errors = {metric.agreement_of for metric in metrics}
+    averaged = [iri for iri in by_name.values() if iri not in errors]
+    main = next((by_name[name] for name in _MAIN_METRICS if name in by_name), averaged[0])
     rounds = 3 if dialogue_metrics else 1
     definition = (
         f"The task class {task_class} {version} of LLM-KG-Bench, known from published results only."
@@ -102,7 +116,7 @@ def _task_class(
         f"{node} <{RDFS.label}> {string(task_class)}@en .",
         f"{node} <{SKOS.definition}> {string(definition)}@en .",
         f"{node} <{KGB.maxRounds}> {integer(rounds)} .",
-        f"{node} <{KGB.mainMetric}> <{main or next(iter(by_name.values()))}> .",
+        f"{node} <{KGB.mainMetric}> <{main}> .",
     ]
 
 

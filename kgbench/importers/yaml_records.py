@@ -9,6 +9,7 @@ the total size of aliases is limited.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -174,12 +175,10 @@ class _Reader:
             raise self._unknown_tag(event, tag)
         if text.lower() in _WORDS:
             return _WORDS[text.lower()]
-        if _INTEGER.fullmatch(text):
-            return int(text)
-        if _DECIMAL.fullmatch(text):
-            return float(text)
+        if _INTEGER.fullmatch(text) or _DECIMAL.fullmatch(text):
+            return int(text) if _INTEGER.fullmatch(text) else float(text)
         if _NOT_FINITE.fullmatch(text):
-            raise self._refused(event, f"{text} is not a number that results can have")
+            return json.dumps(float(text.replace(".", "")))  # one of json_records.NOT_FINITE
         if _MOMENT.fullmatch(text):
             return _moment(text)
         return text

@@ -23,7 +23,7 @@ from kgbench.analysis.rendering import format_value as shown_value
 from kgbench.characters import visible, xml_bytes
 from kgbench.pages import drawing
 from kgbench.pages.highlighting import LONGEST_TEXT, code, escaped, message
-from kgbench.pages.times import moment
+from kgbench.pages.times import machine_time, moment
 from kgbench.store import fragments
 from kgbench.vocab import PREFIXES, compact
 
@@ -86,6 +86,7 @@ def environment(*folders: Path) -> Environment:
         code=code,
         message=message,
         moment=moment,
+        time=time_element,
         compact=compact,
         pretty=pretty,
         shown=shown_value,
@@ -119,6 +120,12 @@ def content(text: object) -> Markup:
 def cell(text: object) -> str:
     """Return a recorded text for a table cell."""
     return plain(text, _LONGEST_CELL)
+
+
+def time_element(recorded: str | None) -> Markup:
+    """Return a recorded time as an element; if it is invalid or missing, only as text."""
+    words, machine = escaped(cell(moment(recorded) or "\N{EN DASH}")), machine_time(recorded)
+    return Markup('<time datetime="{}">{}</time>').format(machine, words) if machine else words
 
 
 def anchor(iri: str) -> str:

@@ -32,6 +32,22 @@ def moment(recorded: str | None) -> str:
     return f"{day(time.isoformat())}, {time:%H:%M}" + (" UTC" if time.tzinfo else "")
 
 
+def machine_time(recorded: str | None) -> str:
+    """Format a recorded time for the attribute ``datetime``, which allows three decimals.
+
+    The result is empty for invalid times, so that the attribute can be left out.
+
+    >>> machine_time("2024-12-19T06:29:39.034515")
+    '2024-12-19T06:29:39.034'
+    >>> machine_time("2026-11-22T19:43:33+01:00")
+    '2026-11-22T18:43:33+00:00'
+    """
+    time = _read(recorded)
+    if time is None:
+        return ""
+    return time.isoformat(timespec="milliseconds" if time.microsecond else "seconds")
+
+
 def seconds_between(begin: str | None, end: str | None) -> float | None:
     """Return the seconds between two recorded times; ``None`` if they cannot be compared."""
     first, last = _read(begin), _read(end)

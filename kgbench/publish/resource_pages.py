@@ -61,14 +61,14 @@ class Resources:
 
     def write(self, folder: Folder, document_path: str, iris: Sequence[str]) -> None:
         """Write page and data of the document at ``document_path`` about ``iris``."""
+        if any(KGB.TaskExecution in things.kinds(self._site_graph, iri) for iri in iris):
+            return  # it was written with its dialogues, also where statements name parts of them
         if len(iris) > 1 or "#" in iris[0]:
             main = f"{iris[0].partition('#')[0]}#"
             self._several(folder, document_path, main if main in iris else iris[0], iris)
             return
         iri = iris[0]
         kinds = things.kinds(self._site_graph, iri)
-        if KGB.TaskExecution in kinds:
-            return  # it was written with its dialogues
         builds: tuple[tuple[str, str, Callable[[str], dict[str, Any]]], ...] = (
             (KGB.Run, "run.html", self._run),
             (KGB.Model, "model.html", self._model),

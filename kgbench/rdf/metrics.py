@@ -27,4 +27,5 @@ def _metric(declared: Declared, node: ox.NamedNode) -> Metric:
         aggregation=declared.value(node, KGB.aggregation),
         base=declared.value(node, KGB.aggregationOf),
         same=declared.value(node, SKOS.exactMatch),
+        agreement_of=declared.value(node, KGB.agreementOf),
     )

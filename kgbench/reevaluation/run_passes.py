@@ -93,6 +93,8 @@ class RunPass:
             renamed = self._renamed_metrics(recorded, task)
             names = {m.iri: m.name for m in self._metrics(task)}
             held_today = {renamed.get(metric, metric) for metric in held}
+            if self._base.kind == "published":  # the import added agreement: it was not published
+                held_today -= {m.iri for m in self._metrics(task) if m.agreement_of is not None}
             for (dialogue, case), judged_verdicts in zip(part, verdicts, strict=True):
                 recorded_scores = before.get(dialogue.iri, {})
                 self._note(recorded_scores, renamed)

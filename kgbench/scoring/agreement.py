@@ -26,6 +26,17 @@ class Agreement(NamedTuple):
         return {precision: self.precision, recall: self.recall, f1: self.f1}
 
 
+def agreement_of_error(error: float) -> float:
+    """Turn an error, best at 0, into agreement from 0 to 1: 1 minus its absolute value, at least 0.
+
+    Metrics that declare ``kgb:agreementOf`` are computed so.
+
+    >>> [agreement_of_error(error) for error in (0.0, -0.25, 9.0)]
+    [1.0, 0.75, 0.0]
+    """
+    return max(0.0, 1 - abs(error))
+
+
 def harmonic(precision: float, recall: float) -> float:
     """F1: the harmonic mean of precision and recall, 0 if both are 0."""
     total = precision + recall

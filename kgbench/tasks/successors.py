@@ -74,6 +74,23 @@ def renamed_metrics(task: Task, iris: Iris) -> dict[str, str]:
     }
 
 
+def agreements(name: str) -> dict[str, str]:
+    """Map the names of metrics of agreement to those of the errors that they are computed from.
+
+    They are declared (``kgb:agreementOf``) by the task class that judges records of the class
+    ``name``, of any version; most classes have none.
+    """
+    judge = catalogue.task_classes().get(successor(name))
+    if judge is None:
+        return {}
+    names = {metric.iri: metric.name for metric in judge.metrics.values()}
+    return {
+        metric.name: names[metric.agreement_of]
+        for metric in judge.metrics.values()
+        if metric.agreement_of is not None
+    }
+
+
 def missing_data_key(case: Case) -> str | None:
     """Return the first key of required data that ``case`` lacks, or ``None``.
 

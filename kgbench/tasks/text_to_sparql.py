@@ -80,6 +80,15 @@ class QueryTask:
             for data in self._data_of(task.parameters)[:count]
         ]
 
+    def check(self, task: Task) -> None:
+        """Refuse the format ``list`` for anything but IRIs."""
+        kind = task.parameters.get("kgInfoType")
+        if task.parameters.get("kgInfoFormat") == "list" and kind in _RDF:
+            raise TaskError(
+                f"'{task.label}': only IRIs are shown as a list: choose kgInfoType iris or "
+                f"irisLabels instead of {kind}, or another kgInfoFormat than list"
+            )
+
     def prompt(self, case: Case) -> str:
         """Return a prompt with the question and the part of the graph chosen by ``kgInfoType``."""
         kinds = [case.data.get("kgInfoType") or "graph"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgbench.model import Case, Executor, Task, Verdict
+from kgbench.scoring.agreement import agreement_of_error
 from kgbench.scoring.ntriples import terms
 from kgbench.tasks import catalogue, texts, tolerant_parsing
 from kgbench.tasks.turtle_errors import outcome
@@ -48,7 +49,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     counts = [len(friends_of_one) for friends_of_one in friends.values()] or [0, n]
     error = (len(persons) - n) / n
     scores = {
-        "persons_agreement": max(0.0, 1 - abs(error)),
+        "persons_agreement": agreement_of_error(error),
         "parsable": 1.0,
         "persons_relative_error": error,
         "min_friends_ok": float(min(counts) >= _FEWEST),

@@ -25,7 +25,7 @@ from kgbench.analysis.sides import sides
 from kgbench.analysis.sizes import sizes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
-from kgbench.rdf import queries
+from kgbench.rdf import digest, queries
 from tests.support.analysis_store import altered, graph, iri, results, small
 
 NO_SCORES = """INSERT DATA { GRAPH <graph/catalogue> { <model/c> a kgb:Model ;
@@ -230,14 +230,15 @@ def test_a_dialogue_is_shown_with_what_its_calls_said():
     mended = view(store, iri("run/1/parrot-2/Mend-turtle/0-d2d2d2d2"))
     calls = [each for one in mended.rounds for each in one.calls]
     assert any("tokens in " in each and "finished: " in each for each in calls)
-    text = "<run/1/text/" + "3" * 64 + ">"
+    sha256 = digest("Mend this:\n:a :b .")
+    text = f"<run/1/text/{sha256}>"
     redacted = type(store)("result")
     redacted.database.update(
         f"BASE <{iri('')}> DELETE WHERE {{ GRAPH ?g {{ {text} "
         "<http://www.w3.org/ns/prov#value> ?v } }"
     )
     shown = view(redacted, iri("run/1/parrot-2/Mend-turtle/2-d4d4d4d4"))
-    assert shown.rounds[0].prompt == f"[the text was removed; its SHA-256 is {'3' * 64}]"
+    assert shown.rounds[0].prompt == f"[the text was removed; its SHA-256 is {sha256}]"
 
 
 def test_quantiles_reach_every_value():

@@ -235,3 +235,33 @@ def test_wrong_tables_are_refused():
         krippendorff_alpha(three, level="interval")
     with pytest.raises(ValueError, match="2 names of clusters for 1 items"):
         estimate(fleiss_kappa, three, [1, 2])
+
+
+@pytest.mark.parametrize("true", [0.9, 0.95, 0.98])
+def test_intervals_at_full_agreement_cover_the_truth(true):
+    """Twenty items on which all agree do not show full agreement: 93 % of intervals hold it."""
+    covered = 0.0
+    for agreeing in range(12, 21):
+        rows = [("a", "a")] * agreeing + [("a", "b")] * (20 - agreeing)
+        low, high = estimate(percent_agreement, Ratings.of(rows, "ab"), samples=300).interval
+        chance = math.comb(20, agreeing) * true**agreeing * (1 - true) ** (20 - agreeing)
+        covered += chance * (low - EXACT <= true <= high + EXACT)
+    assert covered >= 0.93 if true > 0.9 else covered >= 0.85  # the bootstrap of some disagreement
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_full_agreement_has_an_interval_below_one(name):
+    """A further item may divide the raters; more items, in more clusters, narrow the interval."""
+    ends = []
+    for number in (10, 100):
+        ratings = Ratings.of([(1, 1), (2, 2), (3, 3)] * number, (1, 2, 3))
+        low, high = estimate(COEFFICIENTS[name], ratings, samples=50).interval
+        assert high == pytest.approx(1.0)
+        ends.append(low)
+    few, many = ends
+    assert -1 <= few < many < 1.0
+    clustered = estimate(
+        COEFFICIENTS[name], ratings, [k // 30 for k in range(300)], samples=50
+    ).interval
+    assert clustered.low < many
+    assert percent_agreement(ratings) == 1.0

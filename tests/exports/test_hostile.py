@@ -11,6 +11,7 @@ import json
 import pyoxigraph as ox
 import pytest
 
+from kgbench.rdf import digest
 from kgbench.vocab import BASE, KGB, XSD
 from tests.serve import stores
 from tests.support.commands import printed as call
@@ -36,7 +37,7 @@ def store(tmp_path_factory):
         **dict.fromkeys(("a-n-n-e", "Spell anne.", "That does not parse."), HOSTILE),
         '{"letters":4}': INFOS,
     }
-    text = ox.NamedNode(f"{BASE}run/1/text/{'6' * 64}")
+    text = ox.NamedNode(f"{BASE}run/1/text/{digest(':a :b :c .')}")
     original = ox.Literal(
         base64.b64encode(b":a :b \xed\xa0\x80").decode(), datatype=ox.NamedNode(XSD.base64Binary)
     )

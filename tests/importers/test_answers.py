@@ -89,6 +89,7 @@ def test_spinach_files(tmp_path: Path) -> None:
         ([{**RECORD, "question": " "}], "question is missing"),
         ([{**RECORD, "f1": "1"}], "f1 is not a number"),
         ([{**RECORD, "f1": float("nan")}], "f1 is not a number"),
+        ([{**RECORD, "f1": 1.5}], "f1 is not a number from 0 to 1"),
         ([{**RECORD, "predicted_sparql": 1}], "predicted_sparql is not a string"),
         ([{**RECORD, "gold_answer_tuple": "a"}], "gold_answer_tuple is neither"),
         ([{**RECORD, "remark": "\ud800"}], "has a lone surrogate"),

@@ -127,6 +127,7 @@ NO_RELATIONS = json.dumps({**text2kg_data.ONTOLOGY, "relations": []}).encode()
 ODD_ID = json.dumps({**text2kg_data.ONTOLOGY, "id": "a> <b"}).encode()
 HUGE = b'{"id": "a", "precision": 1%s}' % (b"0" * 400)
 ENDLESS = b'{"id": "a", "precision": "inf"}'
+TOO_GOOD = b'{"id": "a", "precision": 1.25}'
 HALF = rb'{"id": "a", "sent": "\ud800", "triples": []}'
 HALF_LABEL = rb'{"id": "a", "title": "\udfff"}'
 NO_FACTS = b'{"id": "a", "response": "b", "triples": null}'
@@ -153,6 +154,7 @@ DAMAGE = {
         "precision is missing or not a number",
     ),
     "number without end": (VALUES, ENDLESS, "precision is not finite"),
+    "number above the range": (VALUES, TOO_GOOD, "precision is 1.25, not from 0 to 1"),
     "half a character": (TRUTH, HALF, "jsonl:1: sent has a lone surrogate"),
     "half a label": (ONTOLOGY, HALF_LABEL, "ontology.json has a lone surrogate"),
     "label of no text": (ONTOLOGY, NO_LABEL, "is not an ontology: 7 is missing or misplaced"),

@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from starlette.testclient import TestClient
 
-from kgbench.pages.rendering import STATIC
+from kgbench.pages.rendering import STATIC, time_element
 from kgbench.serve.app import application
 from kgbench.serve.settings import Settings
 from tests.publish.conftest import command, hasten, publish
@@ -270,3 +270,17 @@ def test_style_sheets_do_not_repeat_each_other():
 
     assert all(len(selectors) > 50 for selectors in found)
     assert not found[0] & found[1]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "element"),
+    [
+        ("2024-12-19T06:29:39.034515", '<time datetime="2024-12-19T06:29:39.034">19 Dec'),
+        ("2026-11-22T19:43:33+01:00", '<time datetime="2026-11-22T18:43:33+00:00">22 Nov'),
+        ("<now>", "&lt;now&gt;"),
+        (None, "\N{EN DASH}"),
+    ],
+)
+def test_times_are_elements_that_machines_read(recorded, element):
+    """HTML allows three decimals of a second; what is no time is only text."""
+    assert time_element(recorded).startswith(element)

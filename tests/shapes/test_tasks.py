@@ -90,3 +90,18 @@ def test_declared_catalogue_conforms() -> None:
         *TASKS,
     ]
     assert with_pyshacl.report([quad for path in paths for quad in _triples(path)], "results") == []
+
+
+@pytest.mark.parametrize("spoil", ["error", "unbounded"])
+def test_a_main_metric_that_is_best_inside_its_range_is_refused(spoil: str) -> None:
+    """A main metric is no error, best at 0, and has no values above the best one."""
+    path = resources.path("tasks", "TurtleSampleGeneration", "task.ttl")
+    text = path.read_text(encoding="utf-8")
+    main = "kgb:mainMetric metric:persons_agreement"
+    assert main in text
+    other = text.replace(main, "kgb:mainMetric metric:persons_relative_error")
+    if spoil == "unbounded":
+        other = other.replace("    kgb:agreementOf metric:persons_relative_error ;\n", "")
+    found = with_pyshacl.report(quads(other.encode()), "tasks")
+    assert len(found) == (2 if spoil == "error" else 1)
+    assert "not in list" in found[-1]

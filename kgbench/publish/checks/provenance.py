@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of provenance: the declared constraints, and cycles of derivation."""
+"""Checks of provenance: the declared constraints, cycles of derivation, and digests of texts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,12 +11,15 @@ import pyoxigraph as ox
 
 from kgbench.publish.checks import constraints
 from kgbench.publish.checks.report import Fault
+from kgbench.rdf import digest, original_text, storable
 from kgbench.validation.components import term_text
-from kgbench.vocab import PROV
+from kgbench.vocab import KGB, PROV
 
 _DERIVATION = [
     ox.NamedNode(PROV[n]) for n in ("wasDerivedFrom", "wasRevisionOf", "hadPrimarySource")
 ]
+_VALUE, _ORIGINAL = ox.NamedNode(PROV.value), ox.NamedNode(KGB.originalBytes)
+_TEXT = re.compile(r"/text/([0-9a-f]{64})\Z")  # others are veiled: their texts were left out
 _FileOf = Callable[[Any], str]
 
 
@@ -32,6 +36,33 @@ def check(quads: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
             f"It derives from itself: from {path}{' ...' if len(cycle) > 3 else ''}.",  # noqa: PLR2004
             "Remove the prov:wasDerivedFrom or prov:wasRevisionOf that is wrong.",
         )
+    yield from _texts(quads, file_of)
+
+
+def _texts(quads: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
+    """Yield texts whose digest is not that in their IRI, or that differ from their original bytes.
+
+    Prompts and answers name their texts by the digest, so that a changed text would be believed.
+    """
+    pattern: Any = quads.quads_for_pattern
+    for quad in pattern(None, _VALUE, None):
+        match = _TEXT.search(getattr(quad.subject, "value", ""))
+        if match is None:
+            continue
+        value = getattr(quad.object, "value", "")
+        originals = [getattr(q.object, "value", "") for q in pattern(quad.subject, _ORIGINAL, None)]
+        try:
+            text = original_text(value, next(iter(originals), None))
+        except ValueError:  # not base64, or not UTF-8
+            text = ""
+        if digest(text) != match[1] or storable(text).value != value:
+            yield Fault(
+                "digest-of-text",
+                quad.subject.value,
+                file_of(quad.subject),
+                f"The text is not the one that the IRI names: its SHA-256 is {digest(text)}.",
+                "Publish again: the text was changed, or its kgb:originalBytes.",
+            )
 
 
 def cycles(quads: ox.Store) -> Iterator[list[Any]]:

@@ -10,11 +10,13 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
+from kgbench.rdf import digest
 from tests.publish.checks.published_folder import BASE, VEIL
 from tests.publish.checks.published_folder import quads as dumped
 
 RUN, PASS, CELL = f"{BASE}graph/run/1", f"{BASE}pass/2", f"{BASE}analysis/1/table/0/mean"
 DIALOGUE = BASE + VEIL.path("run/1/oracle/Spell-10/0-d1d1d1d1")
+TEXTS = ("Spell anne.", "Mend this:\n:a :b .", "That does not parse.")
 
 
 class Reader:
@@ -93,7 +95,7 @@ def test_which_models_were_asked_the_same(reader: Reader) -> None:
     asked: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         asked[str(row["promptDigest"])].add(str(row["model"]).rpartition("/")[2])
-    one, three, five = (VEIL.digits(digit * 64) for digit in "135")
+    one, three, five = (VEIL.digits(digest(text)) for text in TEXTS)
     assert asked.pop(one) == {"oracle"}
     assert {*asked} == {three, five}
     assert asked[three] == asked[five] != {"oracle"}

@@ -86,7 +86,7 @@ def test_an_unsalted_digest_is_guessed(
 
 def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -> None:
     """A digest of a withheld value is a fault in an IRI, and as digest of a text or dialogue."""
-    text = TEXT + VEIL.digits("1" * 64)
+    text = TEXT + VEIL.digits(digest("Spell anne."))
     (dialogue,) = {
         quad.subject.value
         for quad in quads.quads_for_pattern(None, ox.NamedNode(KGB.case), ox.NamedNode(CASE))
@@ -117,7 +117,7 @@ def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
     """The publisher discloses one commitment; others verify that only that value fits it."""
     store, file = site.parent / "store", tmp_path / "disclosed.jsonl"
     told = ["--store", str(store), "--redact", "prompts", "-o", str(file)]
-    text = VEIL.text(TEXT + "1" * 64)
+    text = VEIL.text(TEXT + digest("Spell anne."))
     done = CliRunner().invoke(app, ["disclose", text, *told])
     assert done.exit_code == 0, done.output
     (opening,) = map(json.loads, file.read_text().splitlines())

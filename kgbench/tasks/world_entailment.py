@@ -98,14 +98,14 @@ def chance_level(case: Case) -> float:
     Of a choice with x of r entailed statements and y of w others, informedness is
     max(0, x / r - y / w); C(r, x) C(w, y) choices are of this kind.
     """
-    r: int = len(case.data["entailed"])
-    w: int = len(case.data["statements"]) - r
+    r = len(case.data["entailed"])
+    w = len(case.data["statements"]) - r
     total: float = sum(
         comb(r, x) * comb(w, y) * max(0.0, x / r - y / w)
         for x in range(r + 1)
         for y in range(w + 1)
     )
-    return total / (2 ** (r + w) - 1)
+    return total / ((1 << r + w) - 1)
 
 
 def reference(case: Case) -> str:

@@ -203,12 +203,17 @@ def _selected_tasks(
 ) -> list[TaskChoice]:
     if not patterns:
         return list(resolved.tasks)
+    known = {choice.label for choice in resolved.tasks}
+
+    def selects(pattern: str, choice: TaskChoice) -> bool:
+        # A label may be the name of a class that has further labels.
+        return choice.label == pattern if pattern in known else _matches(choice.names, pattern)
+
     for pattern in patterns:
-        if not any(_matches(choice.names, pattern) for choice in resolved.tasks):
-            known = {choice.label for choice in resolved.tasks}
+        if not any(selects(pattern, choice) for choice in resolved.tasks):
             message = f"selects no task of the configuration: {nearest(pattern, known)}"
             findings.append(Finding(f"--task {pattern}", "", message))
-    return [c for c in resolved.tasks if any(_matches(c.names, pattern) for pattern in patterns)]
+    return [c for c in resolved.tasks if any(selects(pattern, c) for pattern in patterns)]
 
 
 def _selected_models(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench import config
 from kgbench.errors import TaskError
 from kgbench.tasks import catalogue
 
@@ -36,3 +37,11 @@ def test_variants_of_the_papers_have_labels(variant: str) -> None:
     assert case.data["kgInfoType"] == kind
     block = "```json" if "jsonld" in variant else "```turtle"
     assert block in catalogue.module(task.task_class).prompt(case)
+
+
+def test_a_label_that_is_the_name_of_its_class_selects_one_task() -> None:
+    """The label of the published task selects that task alone; a glob selects all variants."""
+    name = "Text2SparqlExecEvalListCoypuMini"
+    assert [task.label for task in config.quick_start(tasks=[name]).tasks] == [name]
+    assert len(config.quick_start(tasks=[f"{name}*"]).tasks) == 5
+    assert len(config.quick_start(tasks=["RdfFriendCount"]).tasks) > 1

@@ -85,9 +85,9 @@ def leaderboard(
         Option(
             "--estimand",
             metavar="NAME",
-            help="What the clustered test generalises to: cases (of this kind), repetitions (these "
-            "cases again), tasks (of this kind), or dialogues (as if independent); default: that "
-            "of the score set.",
+            help="What the clustered test generalises to: available (cases, or repetitions where a "
+            "task has one case), cases (of this kind), repetitions (these cases again), tasks (of "
+            "this kind), or dialogues (as if independent); default: that of the score set.",
             checked=check_estimand,
         ),
     ] = None,
@@ -298,7 +298,7 @@ def dialogue(*, estimand: About = "cases") -> AnalysisRequest:
 
 
 @analysis("characterization", explained=True)
-def characterization(*, estimand: About = "cases") -> AnalysisRequest:
+def characterization(*, estimand: About = "available") -> AnalysisRequest:
     """Show scores by cognitive process, knowledge dimension and relational complexity.
 
     >>> results = kgbench.open("kgbench-results")

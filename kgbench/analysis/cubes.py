@@ -33,7 +33,6 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "n": (KGB["count"], XSD.integer),
     "errors": (KGB.errorCount, XSD.integer),
     "clusters": (KGB.clusterCount, XSD.integer),
-    "ci_score": (KGB.claimedMean, XSD.double),
     "ci_low": (KGB.lowerBound, XSD.double),
     "ci_high": (KGB.upperBound, XSD.double),
     "low": (KGB.bandFrom, XSD.double),

@@ -67,14 +67,14 @@ def test_clusters_of_one_value_give_the_paired_test():
 
 
 def test_strata_stay_as_they_are():
-    """Differences between tasks add no error; tasks with one case are left out and named."""
+    """Differences between tasks add no error; tasks with one case leave no interval and no test."""
     values = [
         *(Value("a", k, v) for k, v in enumerate([1.0, 0.0, 1.0, 1.0])),
         *(Value("b", k, v) for k, v in enumerate([0.0, 0.0, 1.0])),
         *(Value("c", 0, v) for v in [1.0, 1.0, 1.0]),
     ]
     found = Clusters.of(values)
-    assert found.left_out == ("c",)
+    assert (found.lone, found.p, found.interval(Bounds(0.0, 1.0))) == (1, None, None)
     assert found.mean == pytest.approx(4 / 7)
     of_a, of_b = 16 * stats.sem([1, 0, 1, 1]) ** 2, 9 * stats.sem([0, 0, 1]) ** 2
     assert found.error == pytest.approx(((of_a + of_b) / 49) ** 0.5)

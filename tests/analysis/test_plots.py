@@ -202,8 +202,8 @@ def test_overlays_hold_as_many_models_as_can_be_told_apart():
 def test_unranked_models_stand_below_a_line():
     """Models that were not scored on all tasks stand below a line, with their coverage."""
     rows = (
-        (1, "all", 0.5, 0.1, 20, 3, 0, 0, 0.0, None, True, 9, 0.5, 0.4, 0.6, 1, 1, "a"),
-        (None, "some", 0.9, 0.1, 5, 1, 0, 0, 0.0, None, None, 9, 0.9, 0.8, 1.0, *[None] * 3),
+        (1, "all", 0.5, 0.1, 20, 3, 0, 0, 0.0, None, True, 9, 0.4, 0.6, 1, 1, "a"),
+        (None, "some", 0.9, 0.1, 5, 1, 0, 0, 0.0, None, None, 9, 0.8, 1.0, *[None] * 3),
     )
     (axes,) = standings_figure(Table("Some", (*BOARD, *LEADERS), rows)).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["all", "some (1 of 3 tasks)"]

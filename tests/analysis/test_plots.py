@@ -61,7 +61,7 @@ def many_marks():
 def many_standings():
     """Return leaders and others, one model without a score."""
     rows = [
-        (k + 1, m, 1 - k / 50, 0.1, 20, 1, 0, 0, 0.0, 0.5, k < 9, 12, 0.95 - k / 50, 0.9 - k / 50,
+        (k + 1, m, 1 - k / 50, 0.1, 20, 1, 0, 0, 0.0, 0.5, k < 9, 12, 0.9 - k / 50,
          1.0, 1, k + 1, "a")
         for k, m in enumerate(MODELS[:-1])
     ]  # fmt: skip

@@ -29,8 +29,8 @@ COLUMNS = (
     Column("tasks", "Tasks", Kind.COUNT),
     Column("mean", "Mean", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
-    Column("low", "Band from", Kind.SCORE),
-    Column("high", "to", Kind.SCORE),
+    Column("band_from", "Band from", Kind.SCORE),
+    Column("band_to", "to", Kind.SCORE),
 )
 QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms")
 DEFAULT = "eswc"
@@ -140,7 +140,13 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
         title=f"Compass: {declared.label} ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=tuple(without_results(store, selectors, scored, declared.file)),
+        notes=(
+            (
+                f"Band: the mean plus and minus {declared.band:g} standard deviations of all "
+                "values, inside 0 to 1. It is no interval of the mean."
+            ),
+            *without_results(store, selectors, scored, declared.file),
+        ),
         queries=QUERIES,
         context={
             **selection.context,

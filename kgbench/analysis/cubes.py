@@ -35,8 +35,8 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "clusters": (KGB.clusterCount, XSD.integer),
     "ci_low": (KGB.lowerBound, XSD.double),
     "ci_high": (KGB.upperBound, XSD.double),
-    "low": (KGB.bandFrom, XSD.double),
-    "high": (KGB.bandTo, XSD.double),
+    "band_from": (KGB.bandFrom, XSD.double),
+    "band_to": (KGB.bandTo, XSD.double),
     "p_best": (KGB.pValue, XSD.double),
 }
 ATTRIBUTES = (KGB.estimand, KGB.inferenceMethod, KGB.confidenceLevel, KGB.significanceLevel)

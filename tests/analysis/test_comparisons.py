@@ -125,6 +125,16 @@ def test_less_is_better_where_the_metric_says_so():
         assert (row["only_a"], row["only_b"]) == expected
 
 
+@pytest.mark.parametrize("name", ["model-a", "*-a", "Model?A", "Model A", "mod*[a]"])
+def test_sides_have_short_names_and_globs(name):
+    """A glob, an identifier or a display name names the only side that it matches."""
+    assert sides(small(), name, "model-b")[0].name == "Model A"
+    with pytest.raises(QueryError, match=r"'model-\*' is ambiguous"):
+        sides(small(), "model-*", "model-b")
+    with pytest.raises(QueryError, match=r"no model, run or pass 'x-\*'"):
+        sides(small(), "x-*", "model-b")
+
+
 def test_only_like_things_are_compared():
     """Unknown names, mixed kinds and ambiguous prefixes are refused with the choices."""
     with pytest.raises(QueryError, match=r"no model, run or pass 'nobody'.*Model A, Model B"):
@@ -259,14 +269,14 @@ def test_compass_by_hand():
     rows = {(r["model"], r["axis"]): r for r in table.records()}
     assert rows["Model A", "Pick"]["mean"] == pytest.approx((11 / 18 + 5 / 12) / 2)
     assert rows["Model A", "First"]["mean"] == pytest.approx(0.4)
-    assert (rows["Model A", "None"]["mean"], rows["Model A", "None"]["low"]) == (None, None)
-    assert rows["Model B", "Pick"]["high"] == 1.0
+    assert (rows["Model A", "None"]["mean"], rows["Model A", "None"]["band_from"]) == (None, None)
+    assert rows["Model B", "Pick"]["band_to"] == 1.0
     below = altered(
         "DELETE { GRAPH ?g { ?e ?f1 ?v } } INSERT { GRAPH ?g { ?e ?f1 ?w } } WHERE { "
         "GRAPH ?g { ?e ?f1 ?v } FILTER(?f1 = <metric/Pick/1.0/f1>) BIND(?v - 3 AS ?w) }"
     )
     table = compass_table(below, select(below), Compass("c", "C", axes, 0.1, population=True))
-    assert all((row["low"] or 0) <= (row["high"] or 0) for row in table.records())
+    assert all((row["band_from"] or 0) <= (row["band_to"] or 0) for row in table.records())
 
 
 @pytest.mark.parametrize("name", ["eswc", "eswc-published", "swj", "swj-published"])

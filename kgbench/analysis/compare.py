@@ -170,8 +170,7 @@ def _notes(matches: Mapping[str, Match], estimand: Estimand, margin: float | Non
     partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches.values() if m.paired)
     if unpaired:
         yield f"Unpaired, because the sides share no case: {', '.join(unpaired)}."
-    if len(matches) > 1:
-        yield f"The row '{ALL_TASKS}' weighs all tasks the same; tasks weigh all cases the same."
+    yield f"In paired tasks, cases weigh the same; in the row '{ALL_TASKS}', tasks do."
     if partly:
         yield f"{partly} dialogues of paired tasks have no partner and are left out."
 

@@ -43,6 +43,8 @@ class ResampledScores:
             )
             values, numbers = draws @ sums.T, draws @ sizes.T
             has_values = numbers > 0
+            # A sample without any case of a model's task gives no score over all its tasks.
+            total[~has_values & (sizes.sum(axis=1) > 0)] = np.nan
             share = float(weights[score] * len(weights))  # 1.0 where all count alike
             total[has_values] += share * values[has_values] / numbers[has_values]
             weight[has_values] += share

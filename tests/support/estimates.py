@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from kgbench.analysis.tables import Table
 
 TOLERANCE = 1e-9
@@ -40,3 +44,15 @@ def excluded(table: Table) -> list[str]:
             if None in ends or not ends[0] - TOLERANCE <= ends[1] <= ends[2] + TOLERANCE:
                 wrong.append(f"{table.title}: {low} {ends} in {row}")
     return wrong
+
+
+@pytest.fixture(autouse=True)
+def tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where a table has an interval that excludes its own estimate."""
+    made = Table.__init__
+
+    def checked(table: Table, *args: Any, **values: Any) -> None:
+        made(table, *args, **values)
+        assert not excluded(table)
+
+    monkeypatch.setattr(Table, "__init__", checked)

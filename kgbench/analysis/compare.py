@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, UnpairedDifference
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters
 from kgbench.analysis.clusters import Value as ClusteredValue
 from kgbench.analysis.estimands import AVAILABLE, Estimand, check_estimand, find_estimand
 from kgbench.analysis.histogram import Histogram
@@ -41,6 +41,7 @@ from kgbench.analysis.significance import (
     t_test,
 )
 from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.unpaired_difference import UnpairedDifference
 
 ALL_TASKS = "All tasks"
 SOLVED = 0.5

@@ -9,9 +9,10 @@ from functools import cache
 
 import pyoxigraph as ox
 
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, UnpairedDifference, Value
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, Value
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.scores import ScoreRow
+from kgbench.analysis.unpaired_difference import UnpairedDifference
 from kgbench.errors import QueryError
 from kgbench.nearest import closest
 from kgbench.rdf.declared import Declared, Node, shipped

@@ -82,6 +82,13 @@ def two_sided_each(statistics: Any, freedom: Any) -> Any:
     return np.minimum(1.0, 2 * stdtr(freedom, -np.abs(statistics)))
 
 
+def equivalence_p(mean: float, error: float, freedom: float, margin: float) -> float:
+    """Return p of two one-sided t-tests that a mean is within -``margin`` to ``margin``."""
+    from scipy.special import stdtr  # type: ignore[import-untyped]
+
+    return float(stdtr(freedom, (abs(mean) - margin) / error))
+
+
 def cohens_d(first: Histogram, second: Histogram, difference: float | None = None) -> float | None:
     """Return the difference of means in pooled standard deviations (Cohen 1988, section 2.2).
 

@@ -125,26 +125,6 @@ def test_less_is_better_where_the_metric_says_so():
         assert (row["only_a"], row["only_b"]) == expected
 
 
-@pytest.mark.parametrize("name", ["model-a", "*-a", "Model?A", "Model A", "mod*[a]"])
-def test_sides_have_short_names_and_globs(name):
-    """A glob, an identifier or a display name names the only side that it matches."""
-    assert sides(small(), name, "model-b")[0].name == "Model A"
-    with pytest.raises(QueryError, match=r"'model-\*' is ambiguous"):
-        sides(small(), "model-*", "model-b")
-    with pytest.raises(QueryError, match=r"no model, run or pass 'x-\*'"):
-        sides(small(), "x-*", "model-b")
-
-
-def test_only_like_things_are_compared():
-    """Unknown names, mixed kinds and ambiguous prefixes are refused with the choices."""
-    with pytest.raises(QueryError, match=r"no model, run or pass 'nobody'.*Model A, Model B"):
-        sides(small(), "model-a", "nobody")
-    with pytest.raises(QueryError, match="is a model and 'p1' a pass"):
-        sides(small(), "model-a", "p1")
-    with pytest.raises(QueryError, match="'p' is ambiguous"):
-        sides(small(), "p", "p1")
-
-
 def test_leaders_are_those_not_told_apart():
     """Leaders are the best model and all that do not differ from it by the named test."""
     table = leaders(small(), select(small()), test="bootstrap", samples=200)

@@ -77,14 +77,14 @@ def two_sided(statistic: float, freedom: float) -> float:
 def two_sided_each(statistics: Any, freedom: Any) -> Any:
     """Return the two-sided p of each statistic in an array, with as many degrees of freedom."""
     import numpy as np
-    from scipy.special import stdtr  # type: ignore[import-untyped]
+    from scipy.special import stdtr
 
     return np.minimum(1.0, 2 * stdtr(freedom, -np.abs(statistics)))
 
 
 def equivalence_p(mean: float, error: float, freedom: float, margin: float) -> float:
     """Return p of two one-sided t-tests that a mean is within -``margin`` to ``margin``."""
-    from scipy.special import stdtr  # type: ignore[import-untyped]
+    from scipy.special import stdtr
 
     return float(stdtr(freedom, (abs(mean) - margin) / error))
 

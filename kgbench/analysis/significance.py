@@ -77,7 +77,7 @@ def two_sided(statistic: float, freedom: float) -> float:
 def two_sided_each(statistics: Any, freedom: Any) -> Any:
     """Return the two-sided p of each statistic in an array, with as many degrees of freedom."""
     import numpy as np
-    from scipy.special import stdtr
+    from scipy.special import stdtr  # type: ignore[import-untyped]
 
     return np.minimum(1.0, 2 * stdtr(freedom, -np.abs(statistics)))
 

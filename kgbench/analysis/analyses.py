@@ -85,9 +85,9 @@ def leaderboard(
         Option(
             "--estimand",
             metavar="NAME",
-            help="What the clustered test generalises to: available (cases, or repetitions where a "
-            "task has one case), cases (of this kind), repetitions (these cases again), tasks (of "
-            "this kind), or dialogues (as if independent); default: that of the score set.",
+            help="What the clustered test generalises to: cases (of this kind), repetitions (these "
+            "cases again), tasks (of this kind), or dialogues (as if independent); default: that "
+            "of the score set, usually available (cases, or repetitions of a task's one case).",
             checked=check_estimand,
         ),
     ] = None,

@@ -21,8 +21,8 @@ from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 CASES, REPETITIONS, TASKS, DIALOGUES = "cases", "repetitions", "tasks", "dialogues"
 AVAILABLE = "available"
 """The default of tables that combine tasks: it covers every task that was asked twice."""
-USER_ESTIMANDS = (AVAILABLE, CASES, REPETITIONS, TASKS, DIALOGUES)
-"""The estimands that a user can choose; the others belong to a method."""
+USER_ESTIMANDS = (CASES, REPETITIONS, TASKS, DIALOGUES)
+"""The estimands that a user can choose; the others are a default or belong to a method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ class Estimand:
 
 
 def check_estimand(name: str) -> str:
-    """Return ``name`` if it is an estimand that users can choose.
+    """Return ``name`` if it is an estimand that users can choose, or the default ``available``.
 
     Raises :class:`~kgbench.errors.QueryError` if it is not.
     """
-    if name not in USER_ESTIMANDS:
+    if name not in (AVAILABLE, *USER_ESTIMANDS):
         hint = f" ({near})" if (near := closest(name, USER_ESTIMANDS)) else ""
         raise QueryError(
             f"'{name}' is not an estimand to choose; there are: {', '.join(USER_ESTIMANDS)}{hint}"

@@ -45,8 +45,8 @@ def compare(
             "--estimand",
             metavar="NAME",
             help="The population of intervals and tests: cases (of this kind), repetitions (of "
-            "these cases), available (cases, or repetitions where a task has one case), tasks (of "
-            "this kind), or dialogues (as if independent).",
+            "these cases), tasks (of this kind), or dialogues (as if independent); available "
+            "stands for cases, or repetitions where a task has one case.",
             callback=check_estimand,
         ),
     ] = "available",

@@ -73,7 +73,9 @@ def test_claims_are_about_cases_of_this_kind():
     tasks = compared(MIXED, estimand="tasks")
     assert [row["p"] is None for row in tasks.values()] == [True, True, False]
     assert tasks[ALL_TASKS]["clusters"] == 2
-    with pytest.raises(QueryError, match="'case' is not an estimand to choose; there are: avail"):
+    with pytest.raises(
+        QueryError, match="'case' is not an estimand to choose; there are: cases, rep"
+    ):
         compared(MIXED, estimand="case")
 
 

@@ -11,7 +11,7 @@ import pytest
 from kgbench.analysis import compass
 from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
-from kgbench.analysis.estimands import USER_ESTIMANDS, estimands, find_estimand
+from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, estimands, find_estimand
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference, method
 from kgbench.analysis.intervals import Bounds
@@ -77,7 +77,7 @@ def test_no_analysis_is_forgotten():
         assert not CLAIMS & set(table.names)
 
 
-@pytest.mark.parametrize("about", USER_ESTIMANDS)
+@pytest.mark.parametrize("about", [AVAILABLE, *USER_ESTIMANDS])
 @pytest.mark.parametrize("name", ["tasks", "dialogue", "characterization"])
 def test_any_estimand_can_be_asked_for(name, about):
     """Means do not depend on the estimand; only `dialogues` treats dialogues as independent."""

@@ -27,12 +27,13 @@ class TestedPair(NamedTuple):
     """The difference of two models: p of its test, mean, and the number of clusters.
 
     ``p`` is ``None`` where there is no test: the models share too few clusters, or share none of
-    a score.
+    a score. ``least`` is the least p that the test can give.
     """
 
     p: float | None
     mean: float | None
     clusters: int
+    least: float = 0.0
 
 
 class _Columns(NamedTuple):
@@ -193,11 +194,8 @@ class Rivals:
                 elif varying >= FEWEST_FOR_T:
                     yield TestedPair(p, mean, number)
                 else:
-                    yield TestedPair(Clusters(rows, index).p, mean, number)
-
-    def can_tell_apart(self, first: str, second: str, alpha: float) -> bool:
-        """Return whether a test of two models can give a p below ``alpha``."""
-        return self.between(first, second).least_p < alpha
+                    pair = Clusters(rows, index)
+                    yield TestedPair(pair.p, mean, number, pair.least_p)
 
     def _tasks_with_one_case(self) -> frozenset[int]:
         """Return the tasks of which a model has one case, or two models share one."""
@@ -272,8 +270,7 @@ def all_tested(
         (model, other): pair
         for number, model in enumerate(models, 1)
         for other, pair in zip(models[number:], rivals.against(model, models[number:]), strict=True)
-        if pair.p is not None
-        and (pair.clusters >= FEWEST_FOR_T or rivals.can_tell_apart(model, other, alpha))
+        if pair.p is not None and pair.least < alpha
     }
     corrected = holm([pair.p for pair in tested.values()])
     return {

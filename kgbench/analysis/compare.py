@@ -171,7 +171,11 @@ def _notes(matches: Mapping[str, Match], estimand: Estimand, margin: float | Non
     partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches.values() if m.paired)
     if unpaired:
         yield f"Unpaired, because the sides share no case: {', '.join(unpaired)}."
-    yield f"In paired tasks, cases weigh the same; in the row '{ALL_TASKS}', tasks do."
+    unlike = [task for task, match in matches.items() if not match.alike]
+    if unlike:
+        yield f"Cases weigh the same, whatever their numbers of answers: {', '.join(unlike)}."
+    if len(matches) > 1:
+        yield f"Tasks weigh the same in the row '{ALL_TASKS}', as in the leaderboard."
     if partly:
         yield f"{partly} dialogues of paired tasks have no partner and are left out."
 
@@ -246,13 +250,14 @@ def pair_clusters(matches: list[Match], estimand: Estimand) -> Clusters:
     values: list[ClusteredValue] = []
     opposite: dict[Hashable, Hashable] = {}
     for match in matches:
-        in_task, weight = estimand.within(*match.numbers_of_cases), 1 / len(match.pairs)
+        in_task = estimand.within(*match.numbers_of_cases)
+        weighted = list(zip(match.pairs, match.weights, strict=True))
         if in_task is estimand or in_task.pairs_cases or match.same_answers:
-            values += (in_task.value(p.a[0], p.difference, weight) for p in match.pairs)
+            values += (in_task.value(p.a[0], p.difference, weight) for p, weight in weighted)
             continue
         low, high = match.bounds
         middle = 0.0 if low is None or high is None else (low + high) / 2
-        for number, pair in enumerate(match.pairs):
+        for number, (pair, weight) in enumerate(weighted):
             strata = [(pair.a[0].task, number, side) for side in ("a", "b")]
             opposite[strata[0]] = strata[1]
             for stratum, rows, doubled in zip(strata, pair, (2, -2), strict=True):

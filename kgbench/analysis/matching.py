@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -71,12 +72,29 @@ class Match:
         return list(self.rest_a), list(self.rest_b)
 
     @property
+    def alike(self) -> bool:
+        """Whether each pair has the same share of the paired answers of both sides."""
+        numbers = {Fraction(len(pair.a), len(pair.b)) for pair in self.pairs}
+        return len(numbers) <= 1
+
+    @property
+    def weights(self) -> list[float]:
+        """The weights of the pairs, which sum to 1.
+
+        They are the shares of answers where these are equal on both sides, so that the means are
+        those of the leaderboard. Otherwise all pairs weigh the same, so that no difference comes
+        from the shares.
+        """
+        numbers = [len(pair.a) if self.alike else 1 for pair in self.pairs]
+        return [number / sum(numbers) for number in numbers]
+
+    @property
     def means(self) -> tuple[float, float]:
-        """The mean of each side, in which all pairs weigh the same."""
+        """The mean of each side, by :attr:`weights`."""
         values = [pair.means for pair in self.pairs]
-        if values:
+        if values and not self.alike:
             return mean(a for a, _ in values) or 0.0, mean(b for _, b in values) or 0.0
-        a, b = (mean(row.value for row in rows) or 0.0 for rows in (self.rest_a, self.rest_b))
+        a, b = (mean(row.value for row in rows) or 0.0 for rows in self.compared_rows())
         return a, b
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from kgbench.analysis.cluster_rows import ClusterRows, summed
+from kgbench.analysis.cluster_rows import ROUNDING, ClusterRows, summed
 from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters
 from kgbench.analysis.estimands import AVAILABLE, CASES, Estimand, find_estimand
 from kgbench.analysis.score_selectors import Score
@@ -82,7 +82,8 @@ class Rivals:
 
     A model's mean is the weighted mean, over the scores of the set, of the mean over dialogues. Two
     models are compared on the cases that both have: by the means of their answers to each case, or
-    by single answers if repetitions are the estimand. Cases of a score weigh the same. ``single``
+    by single answers if repetitions are the estimand. Cases weigh as in
+    :attr:`~kgbench.analysis.matching.Match.weights`. ``single``
     says whether, for the estimand ``available``, a task counts with the answers to one case.
     """
 
@@ -217,6 +218,10 @@ class Rivals:
         cases = summed(self._cases, len(self._case_tasks), shared)[:, :-1] > 0
         return shared & (summed(self._case_tasks, self._task_count, cases)[:, self._tasks] == 1)
 
+    def _of_score(self, sizes: Any) -> Any:
+        """Return the share of each cell in the values of its score, by row."""
+        return sizes / summed(self._scores, self._score_count, sizes)[:, self._scores]
+
     def _differences(self, first: str, others: Sequence[str]) -> ClusterRows:
         """Return a row of clustered differences from each other model.
 
@@ -231,7 +236,11 @@ class Rivals:
         shared = (sizes > 0) & (others_sizes > 0)
         numbers = summed(self._scores, self._score_count, shared)
         with np.errstate(invalid="ignore", divide="ignore"):
-            shares = np.where(shared, self._weights / numbers[:, self._scores], 0.0)
+            of_a, of_others = (self._of_score(sizes_ * shared) for sizes_ in (sizes, others_sizes))
+            apart = summed(self._scores, self._score_count, np.abs(of_a - of_others) > ROUNDING)
+            same = 1 / numbers[:, self._scores]
+            shares = np.where(apart[:, self._scores] > 0, same, of_a) * self._weights
+            shares = np.where(shared, shares, 0.0)
             differences = self._sums[a] / sizes - self._sums[rest] / others_sizes
             single = self._one_case(shared)
             halves = [

@@ -134,6 +134,21 @@ def test_pairs_are_those_of_cases_and_not_of_running_numbers():
     assert by_number["pairing"] == "unpaired"
 
 
+def test_means_are_those_of_the_leaderboard_where_they_can_be():
+    """If both sides have as many answers to each case, a case weighs as many as it has."""
+    row = ScoreRow("m", "t", "f1", None, "c", 0, 1.0, "d", "e")
+    answers = [("c0", 0.0), ("c0", 0.4), ("c1", 1.0)]
+    first = [
+        row._replace(case=case, iteration=k, value=value, dialogue=f"a{k}")
+        for k, (case, value) in enumerate(answers)
+    ]
+    for times, mean in ((2, 1.4 / 3), (1, 1.2 / 2)):
+        second = [*first * 2, *first[:2]] if times == 1 else first * 2
+        found = compared({"t": TaskValues(first, second, Bounds(0.0, 1.0))})["t"]
+        assert found["mean_a"] == pytest.approx(mean)
+        assert found["difference"] == pytest.approx(0.0)
+
+
 def test_all_tasks_weigh_the_same():
     """The row of all tasks has the weights of the leaderboard, whatever the numbers of answers."""
     of = {"few": values_of({"few": 6}, [[0.2]]), "many": values_of({"many": 9}, [[0.0] * 10])}

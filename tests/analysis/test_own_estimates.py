@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgbench.analysis.compare import compare
 from kgbench.analysis.declarations import TESTS
-from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS
+from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, find_estimand
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.registry import ANALYSES
@@ -66,6 +66,24 @@ def test_intervals_contain_their_estimates(values):
         for row in table.records():
             assert row.get("p") is not None or row.get("no_claim", "-")
             assert not row.get("leads") or row["rank_low"] == 1
+
+
+@settings(max_examples=6, deadline=None)
+@given(SCORES)
+def test_leaderboards_and_comparisons_make_the_same_test(values):
+    """Of two models, p and means of the comparison over all tasks are those of the leaderboard."""
+    assume(all(any(cases) for cases in values))
+    store = scored(values)
+    selection, both = select(store), sides(store, "model-a", "model-b")
+    board = {row["model"]: row for row in leaders(store, selection).records()}
+    shared = matches(store, selection, *both)
+    whole = compare(shared, *both).records()[-1]
+    ps = [row["p_best"] for row in board.values() if row["p_best"] is not None]
+    assert ps == [] or ps == [pytest.approx(whole["p"], abs=0.03)]  # p of draws differ
+    found = [task.match(find_estimand("available")) for task in shared.values()]
+    if all(task.paired and task.alike and not (task.rest_a or task.rest_b) for task in found):
+        scores = [board[side.name]["score"] for side in both]
+        assert [whole["mean_a"], whole["mean_b"]] == pytest.approx(scores)
 
 
 @pytest.mark.parametrize("row", [(0.5, 0.6, 0.7), (0.5, 0.2, 0.4), (0.5, None, 0.7), (None, 0, 1)])

@@ -87,7 +87,7 @@ def leaderboard(
             metavar="NAME",
             help="What the clustered test generalises to: cases (of this kind), repetitions (these "
             "cases again), tasks (of this kind), or dialogues (as if independent); default: that "
-            "of the score set.",
+            "of the score set, usually available (cases, or repetitions of a task's one case).",
             checked=check_estimand,
         ),
     ] = None,
@@ -298,7 +298,7 @@ def dialogue(*, estimand: About = "cases") -> AnalysisRequest:
 
 
 @analysis("characterization", explained=True)
-def characterization(*, estimand: About = "cases") -> AnalysisRequest:
+def characterization(*, estimand: About = "available") -> AnalysisRequest:
     """Show scores by cognitive process, knowledge dimension and relational complexity.
 
     >>> results = kgbench.open("kgbench-results")

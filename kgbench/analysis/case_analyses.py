@@ -120,7 +120,7 @@ def pairs(
     *,
     metric: Metric = None,
     answers: Round = None,
-    estimand: Annotated[str, ESTIMAND] = "cases",
+    estimand: Annotated[str, ESTIMAND] = "available",
     alpha: Annotated[
         float,
         Option("--alpha", min=0, max=1, help="Two models differ if the uncorrected p is below."),

@@ -137,26 +137,28 @@ def by_task(reached: Repetitions) -> dict[tuple[str, str], dict[Item, Histogram]
 
 def _sums(estimand: Estimand, row: Row) -> Sums:
     """Return the sums of the sampled units; a case counts with its number of values."""
-    cases = row.cases
-    strata: list[Hashable] = [None] * len(cases)
-    if estimand.fixed is not None:
-        strata = [item.task for item in cases] if estimand.fixed == "task" else [*cases]
-    weights = [row.weights.get(item.task, 1.0) for item in cases]
-    if estimand.sampled not in ("task", "case"):
-        return Sums.of(
-            Value(stratum, (item, number), value, weight)
-            for weight, stratum, (item, values) in zip(weights, strata, cases.items(), strict=True)
-            for number, value in enumerate(values.values())
-        )
-    sums = [weight * values.n for weight, values in zip(weights, cases.values(), strict=True)]
-    means = [values.mean or 0.0 for values in cases.values()]
-    if estimand.sampled == "task":
-        return Sums.of(map(Value, strata, (item.task for item in cases), means, sums))
-    return Sums(strata, sums, [sum_ * mean for sum_, mean in zip(sums, means, strict=True)])
+    numbers = Counter(item.task for item in row.cases)
+    in_task = {task: estimand.within(number) for task, number in numbers.items()}
+    sums = Sums([], [], [])
+    of_task: dict[str, list[Value]] = defaultdict(list)
+    for item, values in row.cases.items():
+        about, weight = in_task[item.task], row.weights.get(item.task, 1.0)
+        stratum: Hashable = None
+        if about.fixed is not None:
+            stratum = item.task if about.fixed == "task" else item
+        each = [(value, weight) for value in values.values()]
+        if about.pairs_cases:
+            each = [(values.mean or 0.0, weight * values.n)]
+        if about.sampled == "task":
+            of_task[item.task] += (Value(stratum, item.task, *value) for value in each)
+        else:
+            sums.add((stratum, weight, weight * value) for value, weight in each)
+    sums.add(zip(*Sums.of(value for values in of_task.values() for value in values), strict=True))
+    return sums
 
 
 def _missing(estimand: Estimand, clusters: Clusters) -> str:
-    if clusters.number == 0:
+    if clusters.lone:
         return f"one {estimand.sampled}"
     if clusters.number < FEWEST_FOR_INTERVAL:
         return f"fewer than {FEWEST_FOR_INTERVAL} {estimand.sampled}s"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.case_means import Claim, Claims, Row
-from kgbench.analysis.estimands import CASES
+from kgbench.analysis.estimands import AVAILABLE, check_estimand, find_estimand
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import Bounds
@@ -35,23 +35,22 @@ COLUMNS = (
     Column("score", "Score", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
     Column("clusters", "Clusters", Kind.COUNT),
-    Column("ci_score", "Score of interval", Kind.SCORE),
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
 )
 QUERIES = (*fetch.CHOOSING, *fetch.CASES, "task-characteristics")
 
 
-def characterization(store: Store, selection: Selection, *, estimand: str = CASES) -> Table:
+def characterization(store: Store, selection: Selection, *, estimand: str = AVAILABLE) -> Table:
     """Tabulate main scores by characteristic of tasks: one row per characteristic, level and model.
 
     The score is the mean of the task means; the deviation is that of all values together. The
-    interval is that of :func:`~kgbench.analysis.case_means.estimate_means` for ``estimand``;
-    ``ci_score`` is the score over the tasks that the interval covers. A task with several levels
-    of a characteristic counts in each of them. Raises :class:`~kgbench.errors.QueryError` where
-    no scored task class is characterised, and for an unknown estimand.
+    interval is that of :func:`~kgbench.analysis.case_means.estimate_means` for ``estimand``. A task
+    with several levels of a characteristic counts in each of them. Raises
+    :class:`~kgbench.errors.QueryError` where no scored task class is characterised, and for an
+    unknown estimand.
     """
-    claims = Claims(inference(estimand))
+    requested = find_estimand(check_estimand(estimand))
     tasks, levels, metrics = fetch.tasks(store), levels_of(store), fetch.metrics(store)
     chosen = chosen_scores(store, "*", None)
     parts: dict[tuple[str, str, str], dict[str, dict[Item, Histogram]]] = defaultdict(
@@ -81,6 +80,8 @@ def characterization(store: Store, selection: Selection, *, estimand: str = CASE
         )
         for key, of_tasks in parts.items()
     ]
+    numbers = (len(cases) for of_tasks in parts.values() for cases in of_tasks.values())
+    claims = Claims(inference(requested.of_tasks(numbers).name))
     rows = [
         (c, level, names.name(model), *_statistics(of_tasks, claimed))
         for ((c, level, model), of_tasks), claimed in zip(
@@ -115,7 +116,6 @@ def _statistics(parts: Mapping[str, Histogram], claimed: Claim) -> tuple[Value, 
         score,
         all_values.sd,
         claimed.number,
-        claimed.mean,
         claimed.low,
         claimed.high,
     )

@@ -8,8 +8,10 @@ by one, the half a million pairs of a thousand models would take minutes.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 ROUNDING = 1e-12
@@ -26,16 +28,28 @@ class ClusterRows:
 
     For each cluster, ``strata`` has the number of its stratum, ``weights`` the sum of the weights
     of its values, and ``totals`` their weighted sum. A cluster that does not belong to a row has
-    the stratum ``count``, which is the number of strata.
+    the stratum ``count``, which is the number of strata. ``lone`` has the number of strata of each
+    row that are left out because they have one cluster. ``opposite`` maps the stratum of the
+    answers of a first model to that of the answers of a second model to the same case: these
+    answers are not paired.
     """
 
     strata: Any
     weights: Any
     totals: Any
     count: int
+    lone: Any
+    opposite: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of_sums(cls, strata: Any, present: Any, weights: Any, totals: Any) -> ClusterRows:
+    def of_sums(
+        cls,
+        strata: Any,
+        present: Any,
+        weights: Any,
+        totals: Any,
+        opposite: Mapping[int, int] = MappingProxyType({}),
+    ) -> ClusterRows:
         """Make rows from the stratum of each cluster, and the clusters ``present`` in each row.
 
         ``strata`` numbers strata from 0, in one row for all rows or in as many. Strata with one
@@ -57,7 +71,8 @@ class ClusterRows:
         )
         order = np.lexsort((arrays[1], arrays[2], arrays[0]), axis=-1)
         strata, weights, totals = (np.take_along_axis(array, order, 1) for array in arrays)
-        return cls(strata, weights, totals, count)
+        lone = (numbers[:, :count] == 1).sum(axis=1)
+        return cls(strata, weights, totals, count, lone, opposite)
 
     @cached_property
     def used(self) -> Any:
@@ -73,6 +88,11 @@ class ClusterRows:
     def number(self) -> Any:
         """The number of clusters of each row."""
         return self._numbers.sum(axis=1)
+
+    @cached_property
+    def unpaired(self) -> Any:
+        """Whether each row has strata of answers that are not paired (``opposite``)."""
+        return self._numbers[:, [*self.opposite]].any(axis=1)
 
     @cached_property
     def varying(self) -> Any:

@@ -3,31 +3,31 @@
 
 Clusters are independent of each other, the values of a cluster are not. Clusters are sampled within
 fixed strata (tasks). A stratum with one cluster says nothing about the variance between clusters,
-so its values are not used.
+so that a mean over it has neither an interval nor a test.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.analysis.cluster_rows import ROUNDING, ClusterRows
 from kgbench.analysis.intervals import (
     Bounds,
     Interval,
     clopper_pearson,
-    combined_interval,
     constant_interval,
     half_width,
     t_quantile,
     wilson,
     with_one_more,
 )
-from kgbench.analysis.significance import two_sided
+from kgbench.analysis.significance import equivalence_p, two_sided
 
 FEWEST_FOR_T = 10
 """Below this number of clusters, tests are permutation tests, and only bounded means get intervals.
@@ -41,7 +41,8 @@ FEWEST_FOR_INTERVAL = 6
 Sign flips of five clusters cannot give a p below 0.0625, and intervals had too low a coverage in
 simulations.
 """
-_FLIPS, _SEED = 9_999, 0
+_DRAWS, _SEED = 9_999, 0
+_EXACT = 13  # clusters: 2^12 patterns of signs are fewer than the random ones
 _AT_ONCE = 100_000  # clusters whose means are computed together
 
 
@@ -62,6 +63,15 @@ def least_p_of_flips(number: int) -> float:
     return min(1.0, 2.0 ** (1 - number))
 
 
+@cache
+def _patterns(number: int) -> Any:
+    """Return all patterns of signs of a number of clusters, up to an exchange of all signs."""
+    import numpy as np
+
+    bits = np.arange(2 ** (number - 1))[:, None] >> np.arange(number)
+    return 1.0 - 2.0 * (bits & 1)
+
+
 class Value(NamedTuple):
     """A value with the names of its stratum and cluster, and its weight in the mean."""
 
@@ -78,9 +88,16 @@ class Sums(NamedTuple):
     weighted sum.
     """
 
-    strata: Sequence[Hashable]
-    weights: Sequence[float]
-    totals: Sequence[float]
+    strata: list[Hashable]
+    weights: list[float]
+    totals: list[float]
+
+    def add(self, clusters: Iterable[tuple[Hashable, float, float]]) -> None:
+        """Add clusters, each with its stratum, weight and total."""
+        for stratum, weight, total in clusters:
+            self.strata.append(stratum)
+            self.weights.append(weight)
+            self.totals.append(total)
 
     @classmethod
     def of(cls, values: Iterable[Value]) -> Sums:
@@ -101,18 +118,29 @@ class Sums(NamedTuple):
 class Clusters:
     """A weighted mean of values in clusters, over the strata with at least two clusters.
 
-    It is the row ``index`` of ``rows``. ``left_out`` are the names of the strata with one cluster,
-    whose values are not in the mean.
+    It is the row ``index`` of ``rows``.
     """
 
     rows: ClusterRows
     index: int = 0
-    left_out: tuple[Hashable, ...] = ()
 
     @classmethod
-    def of(cls, values: Iterable[Value]) -> Clusters:
-        """Group values into clusters."""
-        return cls.each([Sums.of(values)])[0]
+    def of(
+        cls,
+        values: Iterable[Value],
+        opposite: Mapping[Hashable, Hashable] = MappingProxyType({}),
+    ) -> Clusters:
+        """Group values into clusters.
+
+        ``opposite`` maps strata to each other, as :attr:`ClusterRows.opposite` does.
+        """
+        sums = Sums.of(values)
+        (clusters,) = cls.each([sums])
+        if not opposite:
+            return clusters
+        numbers = _numbers(sums.strata)
+        pairs = {numbers[a]: numbers[b] for a, b in opposite.items()}
+        return cls(replace(clusters.rows, opposite=pairs))
 
     @classmethod
     def each(cls, means: Sequence[Sums]) -> list[Clusters]:
@@ -127,15 +155,17 @@ class Clusters:
             at_once = max(1, _AT_ONCE // max(1, size))
             for start in range(0, len(of_size), at_once):
                 part = of_size[start : start + at_once]
-                numbered = [_numbered(means[place].strata) for place in part]
+                strata = [
+                    [*map(_numbers(names).get, names)]
+                    for names in (means[place].strata for place in part)
+                ]
                 rows = ClusterRows.of_sums(
-                    np.array([numbers for numbers, _ in numbered], dtype=int),
+                    np.array(strata, dtype=int),
                     np.ones((len(part), size), dtype=bool),
                     np.array([means[place].weights for place in part], dtype=float),
                     np.array([means[place].totals for place in part], dtype=float),
                 )
-                for index, (place, (_, single)) in enumerate(zip(part, numbered, strict=True)):
-                    found[place] = cls(rows, index, single)
+                found.update((place, cls(rows, index)) for index, place in enumerate(part))
         return [found[place] for place in range(len(means))]
 
     @property
@@ -146,7 +176,7 @@ class Clusters:
     @property
     def lone(self) -> int:
         """The number of strata with one cluster, whose values are not in the mean."""
-        return len(self.left_out)
+        return int(self.rows.lone[self.index])
 
     @property
     def freedom(self) -> float:
@@ -173,11 +203,13 @@ class Clusters:
         """Two-sided p of the hypothesis that clusters come from a population with mean 0.
 
         It is a t-test with :attr:`freedom`; below :data:`FEWEST_FOR_T` clusters that vary, a
-        sign-flip test of whole clusters. ``None`` without clusters.
+        randomisation test: signs of whole clusters are flipped, and answers that are not paired
+        are exchanged between the two models. ``None`` without clusters, and where a stratum has one
+        cluster.
         """
-        if self.mean is None:
+        if self.mean is None or self.lone:
             return None
-        return self.p_of_t if self.supports_t else self._sign_flip_p()
+        return self.p_of_t if self.supports_t else self._randomised_p()
 
     @property
     def p_of_t(self) -> float | None:
@@ -194,32 +226,59 @@ class Clusters:
         """
         if self.mean is None or self.error is None or not self.supports_t:
             return None
-        return _equivalent(self.mean, self.error, self.freedom, margin)
+        return equivalence_p(self.mean, self.error, self.freedom, margin)
 
-    def _sign_flip_p(self) -> float:
-        """Return p of the sign-flip test of whole clusters.
+    @property
+    def least_p(self) -> float:
+        """The least p that the test can give with this many clusters, whatever their values."""
+        if not bool(self.rows.unpaired[self.index]):
+            return least_p(self.number)
+        if self.number >= FEWEST_FOR_T:
+            return 0.0
+        rows = self.rows
+        sizes = Counter(rows.strata[self.index].tolist())
+        exchanged = [(int(sizes[a]), int(sizes[b])) for a, b in rows.opposite.items()]
+        paired = self.number - sum(map(sum, exchanged))
+        patterns = 2**paired * math.prod(math.comb(a + b, a) for a, b in exchanged)
+        return min(1.0, 2 / int(patterns))
 
-        It is exact for up to 13 clusters whose total is not 0 (others change nothing), and where
-        all of these have the same sign.
+    def _randomised_p(self) -> float:
+        """Return p of the randomisation test of whole clusters.
+
+        Without unpaired answers it is a sign-flip test, which is exact for up to 13 clusters whose
+        total is not 0 (others change nothing), and where all of these have the same sign. The
+        p of random draws counts the observed values as one draw (Phipson and Smyth, Statistical
+        Applications in Genetics and Molecular Biology 9, 2010).
         """
         import numpy as np
 
-        totals = self.rows.totals[self.index]
-        totals = totals[totals != 0]
-        if len(set(np.sign(totals).tolist())) <= 1:
-            return least_p_of_flips(len(totals))
-
-        from scipy import stats  # type: ignore[import-untyped]
-
-        test = stats.permutation_test(
-            (np.sort(totals),),
-            lambda sums, axis: np.sum(sums, axis=axis),
-            permutation_type="samples",
-            vectorized=True,
-            n_resamples=_FLIPS,
-            rng=np.random.default_rng(_SEED),
-        )
-        return float(test.pvalue)
+        rows = self.rows
+        strata, totals = rows.strata[self.index], rows.totals[self.index]
+        exchanged = {*rows.opposite.keys(), *rows.opposite.values()} & {*strata.tolist()}
+        flipped = totals[(totals != 0) & ~np.isin(strata, [*exchanged])]
+        least = ROUNDING * float(np.abs(totals).sum())
+        if not exchanged:
+            if len(set(np.sign(flipped).tolist())) <= 1:
+                return least_p_of_flips(len(flipped))
+            if len(flipped) <= _EXACT:
+                drawn = _patterns(len(flipped)) @ np.sort(flipped)
+                return float((np.abs(drawn) >= abs(math.fsum(flipped)) - least).mean())
+        generator = np.random.default_rng(_SEED)
+        drawn = generator.choice((-1.0, 1.0), (_DRAWS, len(flipped))) @ np.sort(flipped)
+        for first, second in rows.opposite.items():
+            # Values are doubled and have half of their weight.
+            parts = [strata == first, strata == second]
+            sums = np.concatenate(
+                [sign * totals[part] for sign, part in zip((1, -1), parts, strict=True)]
+            )
+            weights = np.concatenate([2 * rows.weights[self.index][part] for part in parts])
+            if len(sums):
+                number = int(parts[0].sum())
+                signed = np.where(np.arange(len(sums)) < number, weights, -weights)
+                values = np.tile(sums / weights, (_DRAWS, 1))
+                drawn += generator.permuted(values, axis=1) @ signed
+        beyond = (np.abs(drawn) >= abs(math.fsum(totals)) - least).sum()
+        return float((1 + beyond) / (1 + _DRAWS))
 
     def interval(self, bounds: Bounds) -> Interval | None:
         """Return the 95 % interval of the mean, inside ``bounds`` where these have two ends.
@@ -231,21 +290,24 @@ class Clusters:
         (:func:`~kgbench.analysis.intervals.with_one_more`). Where clusters do not vary, it is
         :func:`~kgbench.analysis.intervals.constant_interval`. Without bounds, or with clusters
         outside of them, it is Student's t interval. ``None`` below :data:`FEWEST_FOR_INTERVAL`
-        clusters, and for Student's below :data:`FEWEST_FOR_T` that vary.
+        clusters, for Student's below :data:`FEWEST_FOR_T` that vary, and where a stratum has one
+        cluster: the mean then does not cover all values.
         """
         return self._interval(bounds, _of_mean)
 
     def difference_interval(self, bounds: Bounds) -> Interval | None:
-        """Return the 95 % interval of a mean of paired differences, which ``bounds`` encloses.
+        """Return the 95 % interval of a mean of paired differences of values in ``bounds``.
 
         It is :meth:`interval`, but Wilson's with Student's quantile instead of Clopper-Pearson's:
         such means are far from the ends of their range.
         """
-        return self._interval(bounds, _of_difference)
+        return self._interval(bounds.differences, _of_difference)
 
     def _interval(self, bounds: Bounds, method: _Method) -> Interval | None:
         low, high = bounds
-        if self.mean is None or self.error is None or self.number < FEWEST_FOR_INTERVAL:
+        if self.mean is None or self.error is None or self.lone:
+            return None
+        if self.number < FEWEST_FOR_INTERVAL:
             return None
         if low is None or high is None or not self._are_inside(low, high):
             if not self.supports_t:
@@ -293,81 +355,9 @@ def _effective(clusters: Clusters, low: float, high: float) -> float:
     return share * (1 - share) * ((high - low) / clusters.error) ** 2
 
 
-@dataclass(frozen=True)
-class UnpairedDifference:
-    """The difference of two means over different clusters: the first minus the second."""
-
-    first: Clusters
-    second: Clusters
-
-    @property
-    def number(self) -> int:
-        """The number of clusters of both sides together."""
-        return sum(self.sides)
-
-    @property
-    def sides(self) -> tuple[int, int]:
-        """The number of clusters of each side."""
-        return self.first.number, self.second.number
-
-    @property
-    def lone(self) -> int:
-        """The number of strata with one cluster on either side."""
-        return len({*self.first.left_out, *self.second.left_out})
-
-    @property
-    def p(self) -> float | None:
-        """Two-sided p of the hypothesis that the means are equal.
-
-        It is a t-test with Welch's degrees of freedom. ``None`` where a side has fewer than
-        :data:`FEWEST_FOR_T` clusters, or neither side varies.
-        """
-        estimate = self._estimate()
-        return None if estimate is None else two_sided(estimate[0] / estimate[1], estimate[2])
-
-    def p_equivalent(self, margin: float) -> float | None:
-        """Return p of the two one-sided t-tests, as :meth:`Clusters.p_equivalent` does."""
-        estimate = self._estimate()
-        return None if estimate is None else _equivalent(*estimate, margin)
-
-    def interval(self, bounds: Bounds) -> Interval | None:
-        """Return the 95 % interval of the difference, from the intervals of both means.
-
-        ``bounds`` is the range of the values. The method is that of Zou and Donner (Statistics in
-        Medicine 27, 2008). ``None`` where a side has no interval.
-        """
-        first_interval, second_interval = self.first.interval(bounds), self.second.interval(bounds)
-        if first_interval is None or second_interval is None:
-            return None
-        assert self.first.mean is not None
-        assert self.second.mean is not None
-        return combined_interval(self.first.mean, first_interval, self.second.mean, second_interval)
-
-    def _estimate(self) -> tuple[float, float, float] | None:
-        """Return the difference, its standard error and degrees of freedom.
-
-        ``None`` is returned where :attr:`p` is ``None``.
-        """
-        first, second = self.first, self.second
-        if first.mean is None or second.mean is None or first.error is None or second.error is None:
-            return None
-        squares = ((first.error**2, first.freedom), (second.error**2, second.freedom))
-        total = sum(square for square, _ in squares)
-        if total == 0 or min(first.number, second.number) < FEWEST_FOR_T:
-            return None
-        freedom = total**2 / sum(square**2 / degrees for square, degrees in squares if square)
-        return first.mean - second.mean, math.sqrt(total), freedom
-
-
-def _numbered(names: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
-    """Return the number of the stratum of each cluster, and the strata with one cluster."""
+def _numbers(names: Iterable[Hashable]) -> dict[Hashable, int]:
+    """Return the number of each distinct name, by first occurrence."""
     numbers: dict[Hashable, int] = {}
-    numbered = [numbers.setdefault(name, len(numbers)) for name in names]
-    sizes = Counter(numbered)
-    return numbered, tuple(name for name, number in numbers.items() if sizes[number] == 1)
-
-
-def _equivalent(mean: float, error: float, freedom: float, margin: float) -> float:
-    from scipy.special import stdtr  # type: ignore[import-untyped]
-
-    return float(stdtr(freedom, (abs(mean) - margin) / error))
+    for name in names:
+        numbers.setdefault(name, len(numbers))
+    return numbers

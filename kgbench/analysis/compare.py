@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of two models, two runs or two evaluation passes, task by task.
 
-Values are paired where both sides have the same case and iteration. Sides that share none are
-compared unpaired, and the table says so. Intervals and tests generalise to an
-:class:`~kgbench.analysis.estimands.Estimand`.
+The means of both sides on the same case are paired, or the answers of the same iteration where
+repetitions or dialogues are the estimand. Sides that share no case are compared unpaired, and the
+table says so. Intervals and tests generalise to an :class:`~kgbench.analysis.estimands.Estimand`.
+Tasks weigh the same, as in the leaderboard.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, UnpairedDifference
-from kgbench.analysis.estimands import CASES, Estimand
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters
+from kgbench.analysis.clusters import Value as ClusteredValue
+from kgbench.analysis.estimands import AVAILABLE, Estimand, check_estimand, find_estimand
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import (
@@ -23,7 +25,7 @@ from kgbench.analysis.intervals import (
     difference_interval,
     score_interval,
 )
-from kgbench.analysis.matching import Match
+from kgbench.analysis.matching import Match, TaskValues
 from kgbench.analysis.registry import check_number
 from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.sides import Side
@@ -39,6 +41,7 @@ from kgbench.analysis.significance import (
     t_test,
 )
 from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.unpaired_difference import UnpairedDifference
 
 ALL_TASKS = "All tasks"
 SOLVED = 0.5
@@ -69,6 +72,7 @@ _INDEPENDENT = (
     Column("boot_low", "Bootstrap from", Kind.SCORE),
     Column("boot_high", "to", Kind.SCORE),
     Column("p_boot", "p (bootstrap)", Kind.P),
+    Column("no_claim", "No claim"),
 )
 _EFFECTS = (
     Column("effect", "Effect", Kind.SCORE),
@@ -88,11 +92,11 @@ QUERIES = (*fetch.CHOOSING, *fetch.ROWS)
 
 
 def compare(
-    matches: Mapping[str, Match],
+    values: Mapping[str, TaskValues],
     a: Side,
     b: Side,
     *,
-    estimand: str = CASES,
+    estimand: str = AVAILABLE,
     margin: float | None = None,
     solved: float = SOLVED,
     samples: int = 10_000,
@@ -101,16 +105,15 @@ def compare(
     """Compare two sides: one row per task and one over all tasks.
 
     Rows have means, difference, tests, effect size, and the numbers of pairs that only one side
-    solved. ``estimand`` is that of intervals and tests, by default cases of this kind: see
-    :mod:`kgbench.analysis.clusters`. A task that supports no such claim (one with a single case)
-    has no test in its row; a further row is then about all tasks that do support one. With a
-    ``margin`` the sides are tested for equivalence, too. P is corrected over the tasks by Holm and
-    by Benjamini and Hochberg (BH).
+    solved. ``estimand`` is that of intervals and tests, by default cases of this kind, or the
+    answers to the case of a task with one case: see :mod:`kgbench.analysis.clusters`. Where a row
+    supports no claim, ``no_claim`` has the reason. With a ``margin`` the sides are tested for
+    equivalence, too. P is corrected over the tasks by Holm and by Benjamini and Hochberg (BH).
 
     For the estimand ``dialogues`` the tests are the published ones: the t-test is paired or
     Student's with equal variances, and the bootstrap draws cases (dialogues where a task has a
-    single case). The effect size is Cohen's dz or d. A dialogue counts as solved if its score is at
-    least ``solved``, or at most, where less is better. Raises
+    single case). The effect size is Cohen's dz or d. A pair counts as solved by a side if its mean
+    is at least ``solved``, or at most, where less is better. Raises
     :class:`~kgbench.analysis.registry.OptionRefused` for a ``margin``, ``solved``, ``samples`` or
     ``seed`` that cannot be used.
     """
@@ -119,8 +122,10 @@ def compare(
     check_number("solved", solved)
     check_number("samples", samples, 1, whole=True)
     check_number("seed", seed, 0, whole=True)
-    inference_ = inference(estimand)
-    target = inference_.estimand
+    requested = find_estimand(check_estimand(estimand))
+    matches = {task: of_task.match(requested) for task, of_task in values.items()}
+    target = requested.of_tasks(n for match in matches.values() for n in match.numbers_of_cases)
+    inference_ = inference(target.name)
     equal = target.clustered and margin is not None
 
     def row_of(name: str, several: list[Match]) -> dict[str, Value]:
@@ -135,21 +140,10 @@ def compare(
     all_tasks = list(matches.values())
     if len(matches) > 1:
         rows.append(row_of(ALL_TASKS, all_tasks))
-    left_out, claimed = _left_out(all_tasks, target), supporting_matches(all_tasks, target)
     notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", inference_.note]
-    if left_out:
-        single = f"{target.fixed}s with one {target.sampled}"
-        notes.append(
-            f"Number of {single}: {len(left_out)}. They support no claim about {target.label}."
-        )
-    if left_out and claimed:
-        rows.append(row_of(target.informative, claimed))
-        notes[-1] += f" The row '{target.informative}' is about the others."
     notes += _notes(matches, target, margin)
     if any(row.get("no_claim") for row in rows):
-        notes.append(
-            "No claim: the reason why a row cannot tell A from B at p < 0.05, whatever its values."
-        )
+        notes.append("No claim: the reason why a row cannot tell A from B at p < 0.05.")
     tested = _CLUSTERED if target.clustered else _INDEPENDENT
     columns = (*_MEANS, *tested, *(_EQUIVALENT if equal else ()), *_EFFECTS)
     options: dict[str, Value] = (
@@ -176,13 +170,12 @@ def _notes(matches: Mapping[str, Match], estimand: Estimand, margin: float | Non
     unpaired = [task for task, match in matches.items() if not match.paired]
     partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches.values() if m.paired)
     if unpaired:
-        yield f"Unpaired, because the sides share no case and iteration: {', '.join(unpaired)}."
-    if unpaired and len(matches) > 1:
-        without = "" if estimand.clustered else ", and has no test if these differ"
-        yield (
-            f"The row '{ALL_TASKS}' weighs each task the same in A and B, whatever the numbers of "
-            f"dialogues{without}."
-        )
+        yield f"Unpaired, because the sides share no case: {', '.join(unpaired)}."
+    unlike = [task for task, match in matches.items() if not match.alike]
+    if unlike:
+        yield f"Cases weigh the same, whatever their numbers of answers: {', '.join(unlike)}."
+    if len(matches) > 1:
+        yield f"Tasks weigh the same in the row '{ALL_TASKS}', as in the leaderboard."
     if partly:
         yield f"{partly} dialogues of paired tasks have no partner and are left out."
 
@@ -192,9 +185,8 @@ def _row(
 ) -> dict[str, Value]:
     paired = all(match.paired for match in matches)
     first, second = map(Histogram.of, _values(matches))
-    pairs = [pair for match in matches for pair in match.pairs] if paired else []
     by_one = [of_a for match in matches for _, of_a in match.solved_by_one(solved)]
-    mean_a, mean_b = _means(matches)
+    mean_a, mean_b = means(matches)
     return {
         "task": task,
         "pairing": "paired" if paired else "unpaired",
@@ -205,7 +197,7 @@ def _row(
         "difference": mean_a - mean_b,
         **tested,
         "effect": (
-            cohens_dz(p.difference for p in pairs)
+            cohens_dz(*(Histogram.of(_differences(match)) for match in matches))
             if paired
             else cohens_d(first, second, mean_a - mean_b)
         ),
@@ -221,66 +213,68 @@ def _values(matches: list[Match]) -> tuple[list[float], list[float]]:
     return values_a, values_b
 
 
-def _means(matches: list[Match]) -> tuple[float, float]:
-    """Return the mean of each side, with :attr:`Match.weights`: tasks weigh the same in both."""
-    a, b = (
-        math.fsum(weight * row.value for weight, row in _weighted(matches, side))
-        / math.fsum(weight for weight, _ in _weighted(matches, side))
-        for side in (0, 1)
-    )
-    return a, b
+def means(matches: Sequence[Match]) -> tuple[float, float]:
+    """Return the mean of each side, in which tasks weigh the same."""
+    a, b = zip(*(match.means for match in matches), strict=True)
+    return math.fsum(a) / len(a), math.fsum(b) / len(b)
 
 
-def _weighted(matches: list[Match], side: int) -> Iterator[tuple[float, ScoreRow]]:
-    """Yield the compared values of one side (A is 0), each with its weight."""
-    for match in matches:
-        weight = match.weights[side]
-        yield from ((weight, row) for row in match.compared_rows()[side])
+def _differences(match: Match) -> list[float]:
+    return [pair.difference for pair in match.pairs]
 
 
 def _sides(matches: list[Match], estimand: Estimand) -> tuple[Clusters, ...]:
     """Return the clusters of the differences of pairs, or else those of each side.
 
-    In the clusters of sides, tasks weigh the same on both.
+    All tasks weigh the same.
     """
     if all(match.paired for match in matches):
-        return (estimand.clusters((p.a, p.difference) for match in matches for p in match.pairs),)
-    a, b = (
-        Clusters.of(
-            estimand.value(row, row.value)._replace(weight=weight)
-            for weight, row in _weighted(matches, side)
-        )
-        for side in (0, 1)
-    )
+        return (pair_clusters(matches, estimand),)
+    sides: list[list[ClusteredValue]] = [[], []]
+    for match in matches:
+        for side, rows in zip(sides, match.compared_rows(), strict=True):
+            in_task = estimand.within(len({row.case for row in rows}))
+            side.extend(in_task.value(row, row.value, 1 / len(rows)) for row in rows)
+    a, b = map(Clusters.of, sides)
     return a, b
 
 
-def supporting_matches(matches: list[Match], estimand: Estimand) -> list[Match]:
-    """Return the tasks, or their parts, that support a claim about an estimand."""
-    left_out = _left_out(matches, estimand)
-    reduced = [
-        (match.paired, match.without(lambda row: estimand.stratum(row) in left_out))
-        for match in matches
-    ]
-    # A task that was paired is not compared without pairs, that is, on other cases.
-    return [
-        match
-        for paired, match in reduced
-        if (match.pairs if paired else match.rest_a and match.rest_b)
-    ]
+def pair_clusters(matches: list[Match], estimand: Estimand) -> Clusters:
+    """Return the clusters of the differences of pairs.
 
-
-def _left_out(matches: list[Match], estimand: Estimand) -> frozenset[object]:
-    """Return the names of the strata that support no claim."""
-    if not estimand.clustered:
-        return frozenset()
-    return frozenset(name for side in _sides(matches, estimand) for name in side.left_out)
+    Answers to the only case of a task are not paired: those of A have half of the weight of the
+    task and are doubled, as are those of B with the opposite sign. The sum of these two strata is
+    the difference of the means. Values count from the middle of the range, so that the doubled
+    values stay inside the range of differences.
+    """
+    values: list[ClusteredValue] = []
+    opposite: dict[Hashable, Hashable] = {}
+    for match in matches:
+        in_task = estimand.within(*match.numbers_of_cases)
+        weighted = list(zip(match.pairs, match.weights, strict=True))
+        if in_task is estimand or in_task.pairs_cases or match.same_answers:
+            values += (in_task.value(p.a[0], p.difference, weight) for p, weight in weighted)
+            continue
+        low, high = match.bounds
+        middle = 0.0 if low is None or high is None else (low + high) / 2
+        for number, (pair, weight) in enumerate(weighted):
+            strata = [(pair.a[0].task, number, side) for side in ("a", "b")]
+            opposite[strata[0]] = strata[1]
+            for stratum, rows, doubled in zip(strata, pair, (2, -2), strict=True):
+                share = weight / 2 / len(rows)
+                values += (
+                    ClusteredValue(
+                        stratum, (stratum, row.dialogue), doubled * (row.value - middle), share
+                    )
+                    for row in rows
+                )
+    return Clusters.of(values, opposite)
 
 
 def cluster_test(
     matches: list[Match], estimand: Estimand, margin: float | None
 ) -> dict[str, Value]:
-    """Test some tasks together by clusters; without a test where a part of them supports no claim.
+    """Test some tasks together by clusters; without a test where one of them supports no claim.
 
     The cells are those of the columns ``clusters``, ``ci_low``, ``ci_high``, ``p``,
     ``p_equivalent`` and ``no_claim`` of :func:`compare`.
@@ -288,40 +282,36 @@ def cluster_test(
     clusters = _sides(matches, estimand)
     bounds = Bounds.around(match.bounds for match in matches)
     test = clusters[0] if len(clusters) == 1 else UnpairedDifference(*clusters)
-    claim = estimand.no_claim(test)
     if test.lone:
-        return {"clusters": None, "p": None, "no_claim": claim}
-    between = (
-        test.difference_interval(bounds.differences)
-        if isinstance(test, Clusters)
-        else test.interval(bounds)
-    )
+        return {"clusters": None, "p": None, "no_claim": estimand.no_claim(test)}
+    between = test.difference_interval(bounds)
     return {
         "clusters": test.number,
         "ci_low": None if between is None else between.low,
         "ci_high": None if between is None else between.high,
         "p": test.p,
         "p_equivalent": None if margin is None else test.p_equivalent(margin),
-        "no_claim": claim,
+        "no_claim": estimand.no_claim(test),
     }
 
 
 def _independent(matches: list[Match], samples: int, seed: int) -> dict[str, Value]:
     """Run the published tests, which treat all dialogues as independent.
 
-    There is none where the sides have different numbers of dialogues of several tasks, because the
-    difference of such dialogues is also one between tasks.
+    There is none where tasks have different numbers of dialogues: these tests would weigh tasks by
+    their dialogues, and the row weighs all tasks the same.
     """
-    if len(matches) > 1 and any(match.weights != (1.0, 1.0) for match in matches):
-        return {}
+    if len({tuple(map(len, match.compared_rows())) for match in matches}) > 1:
+        return {"p": None, "no_claim": "the tasks have different numbers of dialogues"}
     bounds = Bounds.around(match.bounds for match in matches)
+    mean_a, mean_b = means(matches)
     if all(match.paired for match in matches):
         pairs = [pair for match in matches for pair in match.pairs]
         differences = [pair.difference for pair in pairs]
         test = paired_test(differences)
         between = score_interval(Histogram.of(differences), bounds.differences)
         resampled = bootstrap_means(
-            _units([(p.a, p.difference) for p in pairs]), samples=samples, seed=seed
+            _units([(p.a[0], p.difference) for p in pairs]), samples=samples, seed=seed
         )
     else:
         values_a, values_b = (Histogram.of(values) for values in _values(matches))
@@ -343,7 +333,7 @@ def _independent(matches: list[Match], samples: int, seed: int) -> dict[str, Val
                 strict=True,
             )
         ]
-    interval = percentile_interval(resampled)
+    interval = percentile_interval(resampled, mean_a - mean_b)
     return {
         "ci_low": None if between is None else between.low,
         "ci_high": None if between is None else between.high,
@@ -351,6 +341,7 @@ def _independent(matches: list[Match], samples: int, seed: int) -> dict[str, Val
         "boot_low": None if interval is None else interval.low,
         "boot_high": None if interval is None else interval.high,
         "p_boot": bootstrap_p(resampled),
+        "no_claim": "no score varies" if test is None else None,
     }
 
 
@@ -368,21 +359,30 @@ def _units(values: list[tuple[ScoreRow, float]]) -> list[list[float]]:
     return units
 
 
-def flips(matches: Mapping[str, Match], a: Side, b: Side, *, solved: float = SOLVED) -> Table:
-    """List the pairs that only one side solved, with both dialogues.
+def flips(
+    values: Mapping[str, TaskValues],
+    a: Side,
+    b: Side,
+    *,
+    estimand: str = AVAILABLE,
+    solved: float = SOLVED,
+) -> Table:
+    """List the pairs that only one side solved, with the first dialogue of each side.
 
-    Raises :class:`~kgbench.analysis.registry.OptionRefused` if ``solved`` is not a finite number.
+    Pairs are those of :func:`compare`; ``iteration`` is empty for several answers. Raises
+    :class:`~kgbench.analysis.registry.OptionRefused` if ``solved`` is not a finite number.
     """
     check_number("solved", solved)
+    about = find_estimand(check_estimand(estimand))
+    matches = {task: of_task.match(about) for task, of_task in values.items()}
     rows = [
         (
             task,
-            pair.a.case,
-            pair.a.iteration,
-            pair.a.value,
-            pair.b.value,
-            pair.a.dialogue,
-            pair.b.dialogue,
+            pair.a[0].case,
+            pair.a[0].iteration if len(pair.a) == len(pair.b) == 1 else None,
+            *pair.means,
+            pair.a[0].dialogue,
+            pair.b[0].dialogue,
         )
         for task, match in matches.items()
         for pair, _ in match.solved_by_one(solved)

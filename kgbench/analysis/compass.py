@@ -29,8 +29,8 @@ COLUMNS = (
     Column("tasks", "Tasks", Kind.COUNT),
     Column("mean", "Mean", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
-    Column("low", "Band from", Kind.SCORE),
-    Column("high", "to", Kind.SCORE),
+    Column("band_from", "Band from", Kind.SCORE),
+    Column("band_to", "to", Kind.SCORE),
 )
 QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms")
 DEFAULT = "eswc"
@@ -107,9 +107,10 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
     """Compute a compass: one row per model and axis with mean, deviation and band.
 
     The mean of an axis is the mean over its scores of their means; the deviation is that of all
-    values; the band is cut to 0..1. There is no mean where a model has no value on an axis. The
-    default of ``declared`` is the compass of the suite (:func:`compass_of`). Raises
-    :class:`~kgbench.errors.QueryError` where no model has a value on any axis.
+    values; the band is cut to 0..1, and there is none around a mean outside. There is no mean where
+    a model has no value on an axis. The default of ``declared`` is the compass of the suite
+    (:func:`compass_of`). Raises :class:`~kgbench.errors.QueryError` where no model has a value on
+    any axis.
     """
     declared = declared or compass_of(selection.suite)
     selectors = [selector for axis in declared.axes for selector in axis.selectors]
@@ -140,7 +141,13 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
         title=f"Compass: {declared.label} ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
-        notes=tuple(without_results(store, selectors, scored, declared.file)),
+        notes=(
+            (
+                f"Band: the mean plus and minus {declared.band:g} standard deviations of all "
+                "values, inside 0 to 1. It is no interval of the mean."
+            ),
+            *without_results(store, selectors, scored, declared.file),
+        ),
         queries=QUERIES,
         context={
             **selection.context,
@@ -166,7 +173,7 @@ def _row(model: str, axis: Axis, parts: list[Histogram], declared: Compass) -> t
     radius = mean(part.mean for part in parts if part.mean is not None)
     sd = pooled.population_sd if declared.population else pooled.sd
     low = high = None
-    if radius is not None and sd is not None:
+    if radius is not None and sd is not None and 0 <= radius <= 1:
         ends = (radius - declared.band * sd, radius + declared.band * sd)
         low, high = (min(1.0, max(0.0, end)) for end in ends)
     return (model, axis.name, axis.label, pooled.n, len(parts), radius, sd, low, high)

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compare import cluster_test
 from kgbench.analysis.estimands import CASES, Estimand
-from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
-from kgbench.analysis.matching import Match, match_rows
+from kgbench.analysis.matching import Match, TaskValues
 from kgbench.analysis.score_selectors import Score, chosen_rows, chosen_scores, score_name
 from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
 from kgbench.analysis.selection import Selection
@@ -75,7 +74,7 @@ def contamination(
 
     ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`;
     ``estimand`` is that of intervals and tests. Values are paired where a case and a twin
-    have the same name, in order where either was repeated; a published case is a cluster. Where no
+    have the same name, as means of all answers to each; a published case is a cluster. Where no
     names are shared the sides are compared unpaired, and the cases of both sides are clusters.
 
     Only metrics of the same name are compared. Raises :class:`~kgbench.errors.QueryError` where
@@ -104,7 +103,9 @@ def contamination(
             )
             if published_rows and twin_rows:
                 score = chosen[relation.published]
-                match = _match(published_rows, twin_rows, names, metrics[score.metric])
+                match = _match(
+                    published_rows, twin_rows, names, metrics[score.metric], inference_.estimand
+                )
                 matches.append(match)
                 labels: dict[str, Value] = {
                     "model": models.name(model),
@@ -168,30 +169,27 @@ def _match(
     twins: Sequence[ScoreRow],
     names: Mapping[str, str],
     metric: MetricInfo,
+    estimand: Estimand,
 ) -> Match:
     """Match published values with those of twins by the names of cases."""
     task = published[0].task
-
-    def key(row: ScoreRow) -> tuple[object, ...]:
-        return (names.get(row.case, row.case),)
-
-    renamed = [row._replace(task=task) for row in twins]
-    return match_rows(published, renamed, {task: metric.bounds}, key)[task]
+    first, second = (
+        [row._replace(task=task, case=names.get(row.case, row.case)) for row in rows]
+        for rows in (published, twins)
+    )
+    return TaskValues(first, second, metric.bounds).match(estimand)
 
 
 def _cells(match: Match, estimand: Estimand) -> dict[str, Value]:
     published_rows, twin_rows = match.compared_rows()
-    published = Histogram.of(row.value for row in published_rows)
-    twins = Histogram.of(row.value for row in twin_rows)
-    assert published.mean is not None
-    assert twins.mean is not None
+    mean_published, mean_twin = match.means
     return {
         "paired": "yes" if match.paired else "no",
-        "n_published": published.n,
-        "n_twin": twins.n,
-        "mean_published": published.mean,
-        "mean_twin": twins.mean,
-        "difference": published.mean - twins.mean,
+        "n_published": len(published_rows),
+        "n_twin": len(twin_rows),
+        "mean_published": mean_published,
+        "mean_twin": mean_twin,
+        "difference": mean_published - mean_twin,
         **cluster_test([match], estimand, None),
     }
 

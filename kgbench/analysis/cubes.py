@@ -33,11 +33,10 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "n": (KGB["count"], XSD.integer),
     "errors": (KGB.errorCount, XSD.integer),
     "clusters": (KGB.clusterCount, XSD.integer),
-    "ci_score": (KGB.claimedMean, XSD.double),
     "ci_low": (KGB.lowerBound, XSD.double),
     "ci_high": (KGB.upperBound, XSD.double),
-    "low": (KGB.bandFrom, XSD.double),
-    "high": (KGB.bandTo, XSD.double),
+    "band_from": (KGB.bandFrom, XSD.double),
+    "band_to": (KGB.bandTo, XSD.double),
     "p_best": (KGB.pValue, XSD.double),
 }
 ATTRIBUTES = (KGB.estimand, KGB.inferenceMethod, KGB.confidenceLevel, KGB.significanceLevel)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from kgbench import resources
-from kgbench.analysis.estimands import CASES, estimands
+from kgbench.analysis.estimands import AVAILABLE, estimands
 from kgbench.analysis.score_selectors import Score, Selector, answers_words, check_answers
 from kgbench.analysis.scores import MetricInfo, TaskInfo
 from kgbench.errors import ResourceError
@@ -49,7 +49,7 @@ class ScoreSet:
     selectors: tuple[Selector, ...] = ()
     groups: tuple[ScoreGroup, ...] = ()
     test: str = TESTS[0]
-    estimand: str = CASES
+    estimand: str = AVAILABLE
     file: Path | None = None
 
     @property
@@ -158,7 +158,7 @@ def score_set(name: str, file: Path | None = None) -> ScoreSet:
             for axis in source.ordered(node, KGB.axis)
         ),
         test=source.read(node, KGB.significanceTest, _test) or TESTS[0],
-        estimand=source.read(node, KGB.estimand, _estimand) or CASES,
+        estimand=source.read(node, KGB.estimand, _estimand) or AVAILABLE,
         file=file,
     )
 

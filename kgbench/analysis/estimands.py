@@ -5,20 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import pyoxigraph as ox
 
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, UnpairedDifference, Value, least_p
+from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, Value
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.scores import ScoreRow
+from kgbench.analysis.unpaired_difference import UnpairedDifference
 from kgbench.errors import QueryError
 from kgbench.nearest import closest
 from kgbench.rdf.declared import Declared, Node, shipped
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 CASES, REPETITIONS, TASKS, DIALOGUES = "cases", "repetitions", "tasks", "dialogues"
+AVAILABLE = "available"
+"""The default of tables that combine tasks: it covers every task that was asked twice."""
 USER_ESTIMANDS = (CASES, REPETITIONS, TASKS, DIALOGUES)
-"""The estimands that a user can choose; the others belong to a method."""
+"""The estimands that a user can choose; the others are a default or belong to a method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +46,36 @@ class Estimand:
         return self.name != DIALOGUES
 
     @property
-    def informative(self) -> str:
-        """The name of the part of the data that supports a claim: ``Tasks with several cases``."""
-        return f"{(self.fixed or 'result').capitalize()}s with several {self.sampled}s"
+    def pairs_cases(self) -> bool:
+        """Whether the means of both sides per case are paired, and not single answers."""
+        return self.sampled in ("case", "task")
+
+    def within(self, cases: int) -> Estimand:
+        """Return the estimand of a task with this number of cases.
+
+        It is the same one, except for ``available``: cases, or repetitions of a single case.
+        """
+        if self.name != AVAILABLE:
+            return self
+        return find_estimand(CASES if cases > 1 else REPETITIONS)
+
+    def of_tasks(self, numbers: Iterable[int]) -> Estimand:
+        """Return the estimand of tasks with these numbers of cases: ``cases`` if all have several.
+
+        It is the same one, except for ``available``.
+        """
+        if self.name == AVAILABLE and all(number > 1 for number in numbers):
+            return find_estimand(CASES)
+        return self
 
     def clusters(self, values: Iterable[tuple[ScoreRow, float]]) -> Clusters:
         """Group values of dialogues into clusters; all dialogues weigh the same."""
         return Clusters.of(self.value(row, value) for row, value in values)
 
-    def value(self, row: ScoreRow, value: float) -> Value:
+    def value(self, row: ScoreRow, value: float, weight: float = 1.0) -> Value:
         """Return a value of a dialogue with the names of its stratum and its cluster."""
-        return Value(self.stratum(row), _unit(self.sampled, row), value)
-
-    def stratum(self, row: ScoreRow) -> Hashable:
-        """Return the fixed unit that a dialogue belongs to."""
-        return None if self.fixed is None else _unit(self.fixed, row)
+        stratum = None if self.fixed is None else _unit(self.fixed, row)
+        return Value(stratum, _unit(self.sampled, row), value, weight)
 
     def no_claim(
         self, clusters: Clusters | UnpairedDifference, alpha: float = 1 - CONFIDENCE
@@ -68,23 +87,25 @@ class Estimand:
         """
         if clusters.lone:
             several = clusters.lone > 1 or clusters.number
+            if self.name == AVAILABLE:
+                return "a task with one case that was asked once"
             plural = "" if clusters.lone == 1 else "s"
             prefix = f"{clusters.lone} {self.fixed}{plural} with " if several and self.fixed else ""
             return f"{prefix}one {self.sampled}"
         if isinstance(clusters, UnpairedDifference) and min(clusters.sides) < FEWEST_FOR_T:
             return f"fewer than {FEWEST_FOR_T} {self.sampled}s on a side"
-        least = least_p(clusters.number)
-        if least < alpha:
-            return None
-        return f"{clusters.number} {self.sampled}s: p is never below {least:g}"
+        least = clusters.least_p
+        if least >= alpha:
+            return f"{clusters.number} {self.sampled}s: p is never below {least:.3g}"
+        return "no score varies" if clusters.p is None else None
 
 
 def check_estimand(name: str) -> str:
-    """Return ``name`` if it is an estimand that users can choose.
+    """Return ``name`` if it is an estimand that users can choose, or the default ``available``.
 
     Raises :class:`~kgbench.errors.QueryError` if it is not.
     """
-    if name not in USER_ESTIMANDS:
+    if name not in (AVAILABLE, *USER_ESTIMANDS):
         hint = f" ({near})" if (near := closest(name, USER_ESTIMANDS)) else ""
         raise QueryError(
             f"'{name}' is not an estimand to choose; there are: {', '.join(USER_ESTIMANDS)}{hint}"
@@ -92,6 +113,7 @@ def check_estimand(name: str) -> str:
     return name
 
 
+@cache
 def find_estimand(name: str = CASES) -> Estimand:
     """Return the declared estimand ``name``.
 

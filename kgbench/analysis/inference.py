@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T
 from kgbench.analysis.estimands import CASES, Estimand, check_estimand, find_estimand
 from kgbench.analysis.intervals import CONFIDENCE
 from kgbench.analysis.tables import Table, Value
@@ -57,18 +56,11 @@ class Inference:
     def note(self) -> str:
         """A note for people about estimand and method."""
         estimand = self.estimand
-        if self.method.name != CLUSTERED:
-            return (
-                f"Intervals and tests are about {estimand.label}, by the method "
-                f"'{self.method.name}' ({self.method.label}): {self.method.description}"
-            )
-        within = "" if estimand.fixed is None else f" within {estimand.fixed}s"
+        if self.method.name == CLUSTERED:
+            return f"Intervals (95 %) and tests are about {estimand.label}."
         return (
-            f"Intervals and tests are about {estimand.label}. "
-            f"Clusters are {estimand.sampled}s{within}: cluster-robust standard errors and t, "
-            f"below {FEWEST_FOR_T} clusters exact sign flips of clusters, and no interval below "
-            f"{FEWEST_FOR_INTERVAL}. 95 % intervals stay inside the range of the "
-            "scores (Korn and Graubard 1998)."
+            f"Intervals and tests are about {estimand.label}, by the method "
+            f"'{self.method.name}' ({self.method.label}): {self.method.description}"
         )
 
 

@@ -2,7 +2,7 @@
 """The leaderboard with tests against the best model, intervals, and ranges of ranks.
 
 There are three tests. ``clustered`` is for an :class:`~kgbench.analysis.estimands.Estimand`, by
-default cases of this kind: see :mod:`kgbench.analysis.clusters`. ``bootstrap`` resamples cases
+default ``available``: see :mod:`kgbench.analysis.clusters`. ``bootstrap`` resamples cases
 (dialogues where a task has a single case) with the same draws for every model. ``paired`` is the
 test of the published leaderboard (LLM-KG-Bench 3, Semantic Web Journal 2025, section 4.2.2 and
 table 6): a paired t-test of the best model against each other model over all values, unweighted and
@@ -12,23 +12,32 @@ uncorrected.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from itertools import groupby
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.cluster_rows import ROUNDING
 from kgbench.analysis.declarations import TESTS, ScoreSet, score_set
+from kgbench.analysis.estimands import AVAILABLE, CASES, check_estimand, find_estimand
 from kgbench.analysis.inference import Inference, inference
-from kgbench.analysis.intervals import Bounds
+from kgbench.analysis.intervals import Bounds, Interval
 from kgbench.analysis.leaderboard import Standing, standings, table_of
-from kgbench.analysis.ranking import Case, Rivals, Units, groups, rank_ranges, significantly_worse
+from kgbench.analysis.ranking import (
+    Case,
+    Rivals,
+    Units,
+    all_tested,
+    groups,
+    rank_ranges,
+    significantly_worse,
+)
 from kgbench.analysis.repetitions import repeated_values
+from kgbench.analysis.resampled_scores import ResampledScores
 from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import bootstrap_p, holm, paired_test
+from kgbench.analysis.significance import holm, paired_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.model import Json
@@ -39,7 +48,6 @@ COLUMNS = (
     Column("p_best", "p to best", Kind.P),
     Column("leads", "Leads"),
     Column("clusters", "Clusters", Kind.COUNT),
-    Column("ci_score", "Score of interval", Kind.SCORE),
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
     Column("rank_low", "Rank from", Kind.COUNT),
@@ -92,13 +100,15 @@ def leaders(
 ) -> Table:
     """Make the leaderboard with tests of the differences to the best model.
 
-    Each ranked model has p against the best model by ``test`` (``clustered`` and ``bootstrap`` with
-    Holm's correction, or ``paired``; default: the test of the score set), whether it is a leader
-    (not significantly worse at ``alpha``), a 95 % interval and a range of ranks. Unranked models
-    have only an interval. ``estimand`` is that of the test ``clustered``, by default that of the
-    score set; ``clusters`` is the number of clusters, ``ci_score`` the score over the tasks
-    that support a claim, and ``group`` has a letter for each group of models that the tests do not
-    distinguish. ``samples`` and ``seed`` are those of the bootstrap, which the tests ``bootstrap``
+    Each ranked model has p against the best of the better models that it can be tested against, by
+    ``test`` (``clustered`` with Holm's correction for all pairs of models, ``bootstrap`` with
+    Holm's, or ``paired``; default: the test of the score set), a 95 % interval of its score, and a
+    range of ranks. It is a leader if rank 1 is in this range. Without a test these cells are empty.
+    Unranked models have only an interval. ``estimand`` is that of the test ``clustered``, by
+    default that of the score set; ``clusters`` is the number of clusters, and ``group`` has a
+    letter for each group of models that the tests do not distinguish. No interval is given where
+    a task of the model supports none. ``samples`` and ``seed`` are those of the bootstrap, which
+    the tests ``bootstrap``
     and ``paired`` use for intervals and ranks. With ``common``, only tasks count that all models
     were scored on, as in :func:`~kgbench.analysis.leaderboard.leaderboard`. Raises
     :class:`~kgbench.errors.QueryError` for an unknown test or estimand, and where models have no
@@ -117,23 +127,26 @@ def leaders(
     table = table_of(store, selection, combined, all_standings, common=common)
     units = _units(store, selection, weights)
     if test == "clustered":
-        inference_ = inference(estimand or combined.estimand, "clustered", alpha=alpha)
+        name = check_estimand(estimand or combined.estimand)
         bounds = Bounds.around(metrics[score.metric].bounds for score in units)
         rivals = Rivals(
             units,
             weights,
             [standing.model for standing in all_standings if standing.parts],
-            inference_.estimand,
+            find_estimand(name),
         )
         extra = _clustered(all_standings, rivals, bounds, alpha)
-        notes = _claims(inference_, rivals, alpha)
-        more: dict[str, Value] = {"claimed_tasks": rivals.tasks}
+        inference_ = inference(
+            CASES if name == AVAILABLE and not rivals.single else name, "clustered", alpha=alpha
+        )
+        notes = _claims(inference_, alpha)
+        more: dict[str, Value] = {}
     else:
         ranked = [standing.model for standing in all_standings if standing.complete]
         unranked = [
             standing.model for standing in all_standings if standing.parts and not standing.complete
         ]
-        resampled = _Resampled(units, weights, ranked, unranked, samples=samples, seed=seed)
+        resampled = ResampledScores(units, weights, ranked, unranked, samples=samples, seed=seed)
         extra = _resampled(all_standings, units, resampled, test, alpha)
         inference_ = inference(by=test, alpha=alpha)
         notes = (*_notes(test, alpha, samples), inference_.note)
@@ -152,72 +165,113 @@ def _clustered(
     all_standings: Sequence[Standing], rivals: Rivals, bounds: Bounds, alpha: float
 ) -> list[tuple[Value, ...]]:
     """Return the additional cells of each model for the test ``clustered``."""
-    ranked = [standing.model for standing in all_standings if standing.complete]
-    against = list(rivals.against(ranked[0], ranked[1:])) if ranked else []
-    p_of = dict(zip(ranked[1:], holm([pair.p for pair in against]), strict=True))
-    behind = {m for m, pair in zip(ranked[1:], against, strict=True) if (pair.mean or 0) > 0}
-    worse = significantly_worse(rivals, ranked, alpha)
-    ranges, lettered = rank_ranges(worse), groups(ranked, worse)
+    scores = {standing.model: standing.score for standing in all_standings if standing.complete}
+    ranked = list(scores)
+    tested = all_tested(rivals, ranked, alpha)
+    worse = significantly_worse(tested, alpha)
+    ranges = rank_ranges(worse, len(ranked))
+    alike = {pair for pair in tested if pair[1] not in worse[pair[0]] | worse[pair[1]]}
+    lettered = groups([model for model in ranked if model in ranges], alike)
+
+    def test(better: str, model: str) -> tuple[float | None, int]:
+        pair = tested.get((better, model))
+        return (None, 0) if pair is None else (pair.p, pair.clusters)
+
     rows: list[tuple[Value, ...]] = []
     for standing in all_standings:
         if not standing.parts:
             rows.append((None,) * len(COLUMNS))
             continue
         clusters = rivals.of(standing.model)
-        interval = clusters.interval(bounds) or (None, None)
-        p = p_of.get(standing.model)
-        is_worse = p is not None and p < alpha and standing.model in behind
         rows.append(
-            (
-                p,
-                not is_worse if standing.complete else None,
-                clusters.number,
-                clusters.mean,
-                *interval,
-                *ranges.get(standing.model, (None, None)),
-                lettered.get(standing.model),
+            _cells(
+                _p_to_best(standing.model, scores, test),
+                alpha,
+                clusters.interval(bounds),
+                ranges.get(standing.model),
+                clusters=clusters.number,
+                group=lettered.get(standing.model),
             )
         )
     return rows
 
 
+def _p_to_best(
+    model: str,
+    scores: Mapping[str, float | None],
+    test: Callable[[str, str], tuple[float | None, int]],
+) -> float | None:
+    """Return p against the best of the better models that a model can be tested against.
+
+    ``test`` returns p and the number of clusters. Of equally good models, the one with the most
+    clusters counts, then that of the greatest p: names never decide.
+    """
+    own = scores.get(model)
+    better = [(score, name) for name, score in scores.items() if score is not None]
+    for _, level in groupby(sorted(better, reverse=True), key=lambda entry: entry[0]):
+        equal = [name for score, name in level if own is not None and score > own]
+        tests = [(n, p) for p, n in (test(name, model) for name in equal) if p is not None]
+        if tests:
+            return max(tests)[1]
+    return None
+
+
+def _cells(
+    p: float | None,
+    alpha: float,
+    interval: Interval | None,
+    ranks: tuple[int | None, int | None] | None,
+    *,
+    clusters: int | None = None,
+    group: str | None = None,
+) -> tuple[Value, ...]:
+    """Return the cells of :data:`COLUMNS`; a model leads if it can have the first rank."""
+    first, last = ranks or (None, None)
+    leads = None if first is None else first == 1 and (p is None or p >= alpha)
+    return (p, leads, clusters, *(interval or (None, None)), first, last, group)
+
+
 def _resampled(
-    all_standings: Sequence[Standing], units: Units, resampled: _Resampled, test: str, alpha: float
+    all_standings: Sequence[Standing],
+    units: Units,
+    resampled: ResampledScores,
+    test_name: str,
+    alpha: float,
 ) -> list[tuple[Value, ...]]:
     """Return the additional cells of each model for the tests that use the bootstrap."""
-    ranked = [standing.model for standing in all_standings if standing.complete]
-    if test == "paired":
-        against = [_paired(units, ranked[0], model) for model in ranked[1:]]
-    else:
-        against = holm([resampled.p_against(ranked[0], model) for model in ranked[1:]])
-    p_of = dict(zip(ranked[1:], against, strict=True))
+    scores = {standing.model: standing.score for standing in all_standings if standing.complete}
+
+    def test(better: str, model: str) -> tuple[float | None, int]:
+        differences = _differences(units, better, model)
+        if test_name == "paired":
+            found = paired_test(differences)
+            return None if found is None else found.p, len(differences)
+        p = resampled.p_against(better, model) if differences else None
+        return p, len(differences)
+
+    against = [_p_to_best(model, scores, test) for model in scores]
+    if test_name == "bootstrap":
+        against = holm(against)
+    p_of = dict(zip(scores, against, strict=True))
     rows: list[tuple[Value, ...]] = []
     for standing in all_standings:
-        p = p_of.get(standing.model)
-        leads = (p is None or p >= alpha) if standing.complete else None
-        interval = resampled.interval(standing.model) if standing.parts else (None, None)
-        ranks = resampled.ranks(standing.model) if standing.complete else (None, None)
-        score = standing.score if standing.parts else None
-        rows.append((p, leads, None, score, *interval, *ranks, None))
+        model = standing.model
+        interval = resampled.interval(model, standing.score) if standing.parts else None
+        shares = standing.complete and any(
+            _differences(units, model, other) for other in scores if other != model
+        )
+        ranks = resampled.ranks(model) if shares else None
+        rows.append(_cells(p_of.get(model), alpha, interval, ranks))
     return rows
 
 
-def _claims(inference_: Inference, rivals: Rivals, alpha: float) -> Iterable[str]:
-    estimand = inference_.estimand
-    yield (
-        f"Leads: not significantly worse than the best model (clustered t-test, p corrected by "
-        f"Holm; alpha {alpha:g})."
-    )
+def _claims(inference_: Inference, alpha: float) -> Iterable[str]:
+    yield f"Leads: rank 1 is in the range of ranks (alpha {alpha:g})."
+    yield "p to best: against the best of the better models that share enough cases with the model."
     yield inference_.note
-    if rivals.left_out:
-        yield (
-            f"Number of {estimand.fixed}s with one {estimand.sampled}: {rivals.left_out}. They "
-            f"support no claim about {estimand.label}. Number of tasks that score of interval, "
-            f"tests and ranks cover: {rivals.tasks}."
-        )
     yield (
-        "Ranges of ranks hold simultaneously, from tests of all pairs corrected by Holm. Models "
-        "with a common letter (Group) do not differ significantly."
+        "p and ranges of ranks are corrected by Holm for all pairs of models; models with a common "
+        "letter (Group) do not differ significantly."
     )
 
 
@@ -228,106 +282,21 @@ def _notes(test: str, alpha: float, samples: int) -> Iterable[str]:
     }
     return (
         (
-            f"Leads: no significant difference to the best model ({descriptions[test]}; "
-            f"alpha {alpha:g})."
+            f"Leads: rank 1 is in the range of ranks, and no significant difference to the best "
+            f"model ({descriptions[test]}; alpha {alpha:g})."
         ),
         f"Bootstrap over cases, or dialogues where a task has one case ({samples} samples).",
     )
 
 
-def _paired(units: Units, best: str, model: str) -> float | None:
-    """Return p of the paired differences of two models; ``None`` where it is undefined."""
-    differences = [
+def _differences(units: Units, first: str, second: str) -> list[float]:
+    """Return the differences of two models on each dialogue (case and iteration) of both."""
+    return [
         a - b
         for dialogues in units.values()
         for by_model in dialogues.values()
-        for a, b in zip(by_model.get(best, ()), by_model.get(model, ()), strict=False)
+        for a, b in zip(by_model.get(first, ()), by_model.get(second, ()), strict=False)
     ]
-    test = paired_test(differences)
-    return None if test is None else test.p
-
-
-class _Resampled:
-    """Combined scores of all models in bootstrap samples of cases, the same for every model."""
-
-    def __init__(
-        self,
-        units: Units,
-        weights: Mapping[Score, Fraction],
-        ranked: list[str],
-        unranked: list[str],
-        *,
-        samples: int,
-        seed: int,
-    ) -> None:
-        import numpy as np
-
-        generator = np.random.default_rng(seed)
-        models = [*ranked, *unranked]
-        self._ranked = len(ranked)
-        self._column = {model: column for column, model in enumerate(models)}
-        total = np.zeros((samples, len(models)))
-        weight = np.zeros((samples, len(models)))
-        for score, dialogues in sorted(units.items(), key=str):
-            sums, sizes = self._matrices(_by_case(dialogues))
-            draws = generator.multinomial(
-                sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), size=samples
-            )
-            values, numbers = draws @ sums.T, draws @ sizes.T
-            has_values = numbers > 0
-            share = float(weights[score] * len(weights))  # 1.0 where all count alike
-            total[has_values] += share * values[has_values] / numbers[has_values]
-            weight[has_values] += share
-        with np.errstate(invalid="ignore"):
-            self._scores = total / weight
-
-    def _matrices(self, cases: Mapping[Case, Mapping[str, Sequence[float]]]) -> Any:
-        import numpy as np
-
-        sums = np.zeros((len(self._column), len(cases)))
-        sizes = np.zeros_like(sums)
-        for column, (_, by_model) in enumerate(sorted(cases.items(), key=str)):
-            for model, values in by_model.items():
-                sums[self._column[model], column] = sum(values)
-                sizes[self._column[model], column] = len(values)
-        return sums, sizes
-
-    def _with(self, *models: str) -> Any:
-        """Return the samples with scores of all ``models``; some samples miss rare cases."""
-        import numpy as np
-
-        columns = [self._column[model] for model in models]
-        return self._scores[~np.isnan(self._scores[:, columns]).any(axis=1)]
-
-    def interval(self, model: str) -> tuple[float | None, float | None]:
-        """Return the middle 95 % of the model's scores; ``None`` where no sample has one.
-
-        Both ends lie among the scores of samples, so they never leave the range of the metrics.
-        """
-        import numpy as np
-
-        scores = self._with(model)[:, self._column[model]]
-        if not len(scores):
-            return None, None
-        low, high = np.quantile(scores, [0.025, 0.975])
-        return float(low), float(high)
-
-    def ranks(self, model: str) -> tuple[int | None, int | None]:
-        """Return the middle 95 % of a ranked model's ranks; ``None`` where no sample has one."""
-        import numpy as np
-
-        scores = self._with(model)[:, : self._ranked]
-        if not len(scores):
-            return None, None
-        ranks = 1 + (scores > scores[:, [self._column[model]]] + ROUNDING).sum(axis=1)
-        low, high = np.quantile(ranks, [0.025, 0.975], method="inverted_cdf")
-        return int(low), int(high)
-
-    def p_against(self, best: str, model: str) -> float | None:
-        """Return two-sided p of the difference to the best model; ``None`` without samples."""
-        scores = self._with(best, model)
-        differences = scores[:, self._column[best]] - scores[:, self._column[model]]
-        return bootstrap_p([float(d) for d in differences])
 
 
 def _units(store: Store, selection: Selection, weights: Mapping[Score, Fraction]) -> Units:
@@ -359,16 +328,3 @@ def _units(store: Store, selection: Selection, weights: Mapping[Score, Fraction]
             if not of_case:
                 del units[reached.case, iteration]
     return values
-
-
-def _by_case(
-    units: Mapping[Case, Mapping[str, Sequence[float]]],
-) -> Mapping[Case, Mapping[str, Sequence[float]]]:
-    """Group values by units of resampling: cases, or dialogues where there is a single case."""
-    if len({case for case, _ in units}) == 1:
-        return units
-    cases: dict[Case, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for (case, _), by_model in units.items():
-        for model, values in by_model.items():
-            cases[case, None][model] += values
-    return cases

@@ -7,18 +7,23 @@ The comparison shows how many verdicts are wrong if repetitions of a case are tr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.clusters import FEWEST_FOR_T
-from kgbench.analysis.compare import cluster_test, supporting_matches
-from kgbench.analysis.estimands import CASES, Estimand
-from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.compare import cluster_test, means, pair_clusters
+from kgbench.analysis.estimands import (
+    AVAILABLE,
+    DIALOGUES,
+    Estimand,
+    check_estimand,
+    find_estimand,
+)
 from kgbench.analysis.inference import inference
-from kgbench.analysis.matching import Match, match_rows
+from kgbench.analysis.matching import Match, TaskValues, shared_tasks
 from kgbench.analysis.score_selectors import chosen_rows, chosen_scores
 from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import Selection
@@ -34,7 +39,6 @@ COLUMNS = (
     Column("difference", "A - B", Kind.SCORE),
     Column("p_independent", "p (independent)", Kind.P),
     Column("clusters", "Clusters", Kind.COUNT),
-    Column("ci_score", "A - B of claim", Kind.SCORE),
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
     Column("p", "p", Kind.P),
@@ -77,21 +81,22 @@ def pairs(
     *,
     metric: str | None = None,
     answers: str | None = None,
-    estimand: str = CASES,
+    estimand: str = AVAILABLE,
     alpha: float = 0.05,
 ) -> Table:
     """Compare every two models that share cases: p over all tasks, and verdicts on single tasks.
 
-    ``p_independent`` is that of the paired t-test that treats dialogues as independent; ``p`` and
-    the interval are for ``estimand``, over the tasks that support a claim (``ci_score``
-    is the difference on these). Models differ where p is below ``alpha``, uncorrected, because the
-    rows show the effect of the method alone. ``metric`` and ``answers`` are as in
+    The difference weighs tasks and cases as :func:`~kgbench.analysis.compare.compare` does; ``n``
+    is the number of pairs of dialogues. ``p_independent`` is that of the paired t-test of these,
+    which treats dialogues as independent; ``p`` and the interval of the difference are for
+    ``estimand``. Models differ where p is below ``alpha``, uncorrected, because the rows show the
+    effect of the method alone. ``metric`` and ``answers`` are as in
     :func:`~kgbench.analysis.task_scores.task_scores`. Raises
-    :class:`~kgbench.errors.QueryError` where no two models share a case and iteration, and for an
-    estimand without clusters.
+    :class:`~kgbench.errors.QueryError` where no two models share a case, and for an estimand
+    without clusters.
     """
-    inference_ = inference(estimand, alpha=alpha)
-    if not inference_.estimand.clustered:
+    target = find_estimand(check_estimand(estimand))
+    if not target.clustered:
         raise QueryError(f"'{estimand}' is the baseline of this comparison: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     models, metrics = fetch.models(store), fetch.metrics(store)
@@ -102,12 +107,19 @@ def pairs(
     rows: list[tuple[Value, ...]] = []
     verdicts: list[Verdict] = []
     tasks: list[_Task] = []
+    cases: set[int] = set()
     for a, b in combinations(sorted(of_model, key=models.name), 2):
-        matches = match_rows(of_model[a], of_model[b], bounds)
-        matches = {task: match for task, match in matches.items() if match.paired}
-        if not matches:
+        shared = [
+            TaskValues(*of_both, bounds[task])
+            for task, of_both in shared_tasks(of_model[a], of_model[b]).items()
+        ]
+        matched = [
+            (of_task, match) for of_task in shared if (match := of_task.match(target)).paired
+        ]
+        if not matched:
             continue
-        verdict, on_tasks, cells = _compared(matches, inference_.estimand, alpha)
+        cases |= {match.numbers_of_cases[0] for _, match in matched}
+        verdict, on_tasks, cells = _compared(matched, target, alpha)
         verdicts.append(verdict)
         tasks += on_tasks
         counted = Counter(task.verdict for task in on_tasks)
@@ -116,7 +128,8 @@ def pairs(
         last = (str(verdict), differed, counted[Verdict.STILL], counted[Verdict.NEW])
         rows.append((*names, *cells, *last))
     if not rows:
-        raise QueryError("no two models share a case and an iteration")
+        raise QueryError("no two models share a case")
+    inference_ = inference(target.of_tasks(cases).name, alpha=alpha)
     return Table(
         title=f"Pairs of models ({selection.suite_name})",
         columns=COLUMNS,
@@ -140,26 +153,27 @@ def pairs(
 
 
 def _compared(
-    matches: Mapping[str, Match], estimand: Estimand, alpha: float
+    matched: Sequence[tuple[TaskValues, Match]], estimand: Estimand, alpha: float
 ) -> tuple[Verdict, list[_Task], tuple[Value, ...]]:
     """Return the verdict on all tasks together, the verdict on each, and the cells of the row."""
-    on_tasks = [_on_task(match, estimand, alpha) for match in matches.values()]
-    all_matches = list(matches.values())
-    p_independent = _independent(all_matches)
-    supporting = supporting_matches(all_matches, estimand)
-    claim = cluster_test(supporting, estimand, None) if supporting else {}
+    singly = [of_task.match(find_estimand(DIALOGUES)) for of_task, _ in matched]
+    matches = [match for _, match in matched]
+    on_tasks = [
+        _on_task(match, of_dialogues, estimand, alpha)
+        for match, of_dialogues in zip(matches, singly, strict=True)
+    ]
+    p_independent = _independent(singly)
+    claim = cluster_test(matches, estimand, None)
     p_clustered = _number(claim.get("p"))
-    differences = Histogram.of(pair.difference for match in all_matches for pair in match.pairs)
-    claimed = Histogram.of(pair.difference for match in supporting for pair in match.pairs)
+    mean_a, mean_b = means(matches)
     return (
         Verdict.of(p_independent, p_clustered, alpha),
         on_tasks,
         (
-            differences.n,
-            differences.mean,
+            sum(len(match.pairs) for match in singly),
+            mean_a - mean_b,
             p_independent,
             claim.get("clusters"),
-            claimed.mean,
             claim.get("ci_low"),
             claim.get("ci_high"),
             p_clustered,
@@ -167,15 +181,16 @@ def _compared(
     )
 
 
-def _on_task(match: Match, estimand: Estimand, alpha: float) -> _Task:
-    p_independent = _independent([match])
-    clusters = estimand.clusters((pair.a, pair.difference) for pair in match.pairs)
+def _on_task(match: Match, of_dialogues: Match, estimand: Estimand, alpha: float) -> _Task:
+    clusters = pair_clusters([match], estimand)
     reason = estimand.no_claim(clusters, alpha)
     p_clustered = clusters.p if reason is None else None
-    return _Task(Verdict.of(p_independent, p_clustered, alpha), reason, clusters.p_of_t)
+    return _Task(
+        Verdict.of(_independent([of_dialogues]), p_clustered, alpha), reason, clusters.p_of_t
+    )
 
 
-def _independent(matches: list[Match]) -> float | None:
+def _independent(matches: Sequence[Match]) -> float | None:
     test = paired_test(pair.difference for match in matches for pair in match.pairs)
     return None if test is None else test.p
 

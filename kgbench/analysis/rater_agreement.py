@@ -247,7 +247,7 @@ def estimate(
     values = [coefficient(ratings, draw[of_item]) for draw in draws]
     defined = [v for v in values if v is not None]
     undefined = samples - len(defined)
-    interval = percentile_interval(defined) if undefined <= _UNDEFINED * samples else None
+    interval = percentile_interval(defined, value) if undefined <= _UNDEFINED * samples else None
     if interval is not None and max(defined) - min(defined) <= TOLERANCE:
         interval = _with_another_item(coefficient, ratings, value, rated / len(numbers))
     return AgreementEstimate(value, interval, rated, len(numbers), undefined)

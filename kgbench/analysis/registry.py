@@ -107,7 +107,8 @@ ESTIMAND = Option(
     "--estimand",
     metavar="NAME",
     help="What intervals and tests generalise to: cases (of this kind), repetitions (these cases "
-    "again), tasks (of this kind), or dialogues (as if independent).",
+    "again), tasks (of this kind), or dialogues (as if independent); available stands for cases, "
+    "or repetitions where a task has one case.",
     checked=check_estimand,
 )
 COMMON = Option("--common", help="Compare on the tasks that all models were scored on.")

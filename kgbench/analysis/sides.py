@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.display_names import display_names
 from kgbench.analysis.registry import OptionRefused
 from kgbench.analysis.score_selectors import Score, chosen_rows
 from kgbench.analysis.scores import ScoreRow
@@ -28,8 +30,8 @@ class Side:
 def sides(store: Store, first: str, second: str) -> tuple[Side, Side]:
     """Find the two sides called ``first`` and ``second``: both models, both runs or both passes.
 
-    Raises :class:`~kgbench.errors.QueryError` where a name is unknown or ambiguous, or the two are
-    of different kinds.
+    A glob names the only side that it matches. Raises :class:`~kgbench.errors.QueryError` where a
+    name is unknown or ambiguous, or the two are of different kinds.
     """
     candidates = _candidates(store)
     a, b = _find(candidates, first), _find(candidates, second)
@@ -67,9 +69,17 @@ def select_sides(
 
 
 def _candidates(store: Store) -> list[tuple[Side, set[str]]]:
-    """Return all possible sides, each with its names."""
+    """Return all possible sides, each with its names.
+
+    Models have the names of :meth:`~kgbench.analysis.scores.Models.fits`, and the display name that
+    tables show.
+    """
+    display = display_names(store)
     candidates = [
-        (Side("model", m.iri, m.name), {m.iri, m.name, m.id, _end(m.iri)})
+        (
+            Side("model", m.iri, m.name),
+            {m.iri, m.name, m.id, _end(m.iri), display.get(m.name, m.name)},
+        )
         for m in fetch.models(store).values()
     ]
     for iri, _, kind, started, run, _, _ in queries.rows(store, "list-passes"):
@@ -83,6 +93,12 @@ def _candidates(store: Store) -> list[tuple[Side, set[str]]]:
 
 def _end(iri: str) -> str:
     return iri.rpartition("/")[2]
+
+
+def _named(side: Side, names: set[str]) -> set[str]:
+    """Return the names that a glob can match: not IRIs, and models also without connector."""
+    called = {name for name in names if "://" not in name}
+    return called | {name.partition(":")[2] for name in called if side.kind == "model"}
 
 
 def _without_connector(name: str, names: set[str]) -> bool:
@@ -108,6 +124,10 @@ def _find(candidates: list[tuple[Side, set[str]]], name: str) -> Side:
             side
             for side, names in candidates
             if side.kind == "model" and _without_connector(name, names)
+        ] or [
+            side
+            for side, names in candidates
+            if any(fnmatchcase(known, name) for known in _named(side, names))
         ]
         if len(matching) == 1:
             return matching[0]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from kgbench.analysis.cluster_rows import ROUNDING
-from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.histogram import Histogram, mixture
 from kgbench.analysis.intervals import CONFIDENCE, Interval, half_width
 
 
@@ -81,6 +82,13 @@ def two_sided_each(statistics: Any, freedom: Any) -> Any:
     return np.minimum(1.0, 2 * stdtr(freedom, -np.abs(statistics)))
 
 
+def equivalence_p(mean: float, error: float, freedom: float, margin: float) -> float:
+    """Return p of two one-sided t-tests that a mean is within -``margin`` to ``margin``."""
+    from scipy.special import stdtr
+
+    return float(stdtr(freedom, (abs(mean) - margin) / error))
+
+
 def cohens_d(first: Histogram, second: Histogram, difference: float | None = None) -> float | None:
     """Return the difference of means in pooled standard deviations (Cohen 1988, section 2.2).
 
@@ -97,10 +105,15 @@ def cohens_d(first: Histogram, second: Histogram, difference: float | None = Non
     return between / math.sqrt(squares / freedom)
 
 
-def cohens_dz(differences: Iterable[float]) -> float | None:
-    """Return the mean of paired differences in standard deviations (Cohen 1988, section 2.3.5)."""
-    values = Histogram.of(differences)
-    return values.mean / values.sd if values.sd and values.mean is not None else None
+def cohens_dz(*tasks: Histogram) -> float | None:
+    """Return the mean of paired differences in standard deviations (Cohen 1988, section 2.3.5).
+
+    Tasks weigh the same, whatever their numbers of pairs.
+    """
+    mixed, n = mixture((values, Fraction(1)) for values in tasks), sum(v.n for v in tasks)
+    if mixed is None or not mixed[1]:
+        return None
+    return mixed[0] / mixed[1] * math.sqrt((n - 1) / n)
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
@@ -150,8 +163,11 @@ def bootstrap_means(
     return [float(value) for value in means]
 
 
-def percentile_interval(samples: Sequence[float]) -> Interval | None:
-    """Return the middle 95 % of a bootstrap distribution; ``None`` where it is empty."""
+def percentile_interval(samples: Sequence[float], estimate: float | None) -> Interval | None:
+    """Return the middle 95 % of a bootstrap distribution; ``None`` where it is empty.
+
+    It is extended to the ``estimate`` where a skewed distribution excludes it.
+    """
     if not samples:
         return None
     values = Histogram.of(samples)
@@ -159,7 +175,9 @@ def percentile_interval(samples: Sequence[float]) -> Interval | None:
     bottom, top = values.quantile(low), values.quantile(high)
     assert bottom is not None
     assert top is not None
-    return Interval(bottom, top)
+    if estimate is None:
+        return Interval(bottom, top)
+    return Interval(min(bottom, estimate), max(top, estimate))
 
 
 def bootstrap_p(samples: Sequence[float]) -> float | None:

@@ -106,7 +106,7 @@ def _estimate(
     number = len(clusters)
     return Contrast(
         value=float(value),
-        interval=_interval(sums, sign, samples, seed) if number > 1 else None,
+        interval=_interval(sums, sign, samples, seed, float(value)) if number > 1 else None,
         inside=sum(observation.inside > 0 for observation in counted),
         outside=sum(observation.inside == 0 for observation in counted),
         clusters=len({observation.cluster for observation in counted}),
@@ -127,7 +127,7 @@ def _values(totals: Any, sign: float) -> Any:
     return estimates / 2 if sign > 0 else estimates
 
 
-def _interval(sums: Any, sign: float, samples: int, seed: int) -> Interval | None:
+def _interval(sums: Any, sign: float, samples: int, seed: int, estimate: float) -> Interval | None:
     import numpy as np
 
     number, strata, _ = sums.shape
@@ -140,4 +140,4 @@ def _interval(sums: Any, sign: float, samples: int, seed: int) -> Interval | Non
         draws = rng.multinomial(number, np.full(number, 1 / number), size=size)
         values = _values((draws @ flat).reshape(size, strata, 4), sign)
         resampled += values[~np.isnan(values)].tolist()
-    return percentile_interval(resampled) if resampled else None
+    return percentile_interval(resampled, estimate)

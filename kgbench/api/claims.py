@@ -23,7 +23,7 @@ class Claims(SelectedScores):
         metric: str | None = None,
         answers: str | None = None,
         flips: bool = False,
-        estimand: str = "cases",
+        estimand: str = "available",
         margin: float | None = None,
         solved: float = 0.5,
         samples: int = 10_000,
@@ -37,8 +37,9 @@ class Claims(SelectedScores):
             metric: As for :meth:`tasks`.
             answers: As for :meth:`tasks`.
             flips: Return the cases that only one of the two solved, instead of means.
-            estimand: The population of intervals and tests: ``cases``, ``repetitions``, ``tasks``
-                or ``dialogues`` (as if independent).
+            estimand: The population of intervals and tests: ``available`` (cases, or repetitions
+                where a task has one case), ``cases``, ``repetitions``, ``tasks`` or ``dialogues``
+                (as if independent).
             margin: Largest difference that counts as equivalent, for a test of equivalence; at
                 least 0.
             solved: Least score of a solved dialogue.
@@ -62,7 +63,7 @@ class Claims(SelectedScores):
         a, b, chosen = select_sides(self.store, first, second, **self._chosen)
         pairs = matches(self.store, chosen, a, b, metric=metric, answers=answers)
         if flips:
-            return analysis.flips(pairs, a, b, solved=solved)
+            return analysis.flips(pairs, a, b, estimand=estimand, solved=solved)
         options: dict[str, Any] = {"estimand": estimand, "margin": margin, "solved": solved}
         return analysis.compare(pairs, a, b, samples=samples, seed=seed, **options)
 

@@ -34,7 +34,7 @@ def compare(
     model: options.ModelGlob = "*",
     run: options.OfRun = None,
     flips: Annotated[
-        bool, typer.Option("--flips", help="List the dialogues that only one side solved.")
+        bool, typer.Option("--flips", help="List the cases that only one side solved.")
     ] = False,
     solved: Annotated[
         float, typer.Option("--solved", help="The minimum score of a solved dialogue.")
@@ -45,10 +45,11 @@ def compare(
             "--estimand",
             metavar="NAME",
             help="The population of intervals and tests: cases (of this kind), repetitions (of "
-            "these cases), tasks (of this kind), or dialogues (as if independent).",
+            "these cases), tasks (of this kind), or dialogues (as if independent); available "
+            "stands for cases, or repetitions where a task has one case.",
             callback=check_estimand,
         ),
-    ] = "cases",
+    ] = "available",
     margin: Annotated[
         float | None,
         typer.Option("--margin", min=0, help="Also test whether A and B differ by less than this."),
@@ -66,7 +67,7 @@ def compare(
 ) -> None:
     """Compare two models, two runs or two evaluation passes, task by task.
 
-    Dialogues with the same case and iteration are paired; a note says where that is impossible.
+    Answers to the same cases are paired; a note says where the sides share no case.
     With --json, two passes are compared value by value, in the format of `reevaluate --json`.
     """
     from kgbench.analysis import compare as analysis
@@ -88,7 +89,7 @@ def compare(
             return
         pairs = matches(opened, chosen, a, b, metric=metric, answers=answers)
         table = (
-            analysis.flips(pairs, a, b, solved=solved)
+            analysis.flips(pairs, a, b, estimand=estimand, solved=solved)
             if flips
             else analysis.compare(
                 pairs,

@@ -8,7 +8,6 @@ numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isclose
 from typing import Any, NamedTuple
 
 from kgbench.analysis.tables import Table
@@ -30,8 +29,7 @@ class LeaderboardRow(NamedTuple):
 
     ``model`` is the IRI of the model, ``name`` its name in tables, ``shown`` its display name.
     ``rank`` is ``None`` if the model was not scored on all tasks. ``leads`` says whether the
-    difference from the best model may be due to chance. ``interval_score`` is the score that
-    ``low`` and ``high`` are about where this is not ``score``: they may cover fewer tasks.
+    difference from every better model may be due to chance; it is ``None`` without a test.
     """
 
     model: str
@@ -51,7 +49,6 @@ class LeaderboardRow(NamedTuple):
     unreadable: float | None
     bar: Bar | None
     group: str | None = None
-    interval_score: float | None = None
 
     @property
     def between(self) -> str:
@@ -66,8 +63,7 @@ class LeaderboardRow(NamedTuple):
 class Board(NamedTuple):
     """A leaderboard: ranked models, and the number of tasks.
 
-    ``claimed`` is the number of tasks behind intervals and ranges of ranks, if not all tasks;
-    ``about`` is the population that they generalise to.
+    ``about`` is the population that intervals and ranges of ranks generalise to.
     """
 
     title: str
@@ -75,7 +71,6 @@ class Board(NamedTuple):
     places: list[LeaderboardRow]
     notes: tuple[str, ...]
     queries: list[tuple[str, dict[str, str]]]
-    claimed: int | None = None
     about: str | None = None
 
     @property
@@ -128,14 +123,12 @@ def board(table: Table, display_names: Mapping[str, str], suite: str | None) -> 
     iris = table.iris.get("model", {})
     records = table.records()
     tasks = max((int(record["tasks"] or 0) for record in records), default=0)
-    claimed = table.context.get("claimed_tasks")
     return Board(
         table.title,
         tasks,
         [_row(record, iris, display_names) for record in records],
         table.notes,
         linked_queries(table, suite),
-        claimed if isinstance(claimed, int) and claimed < tasks else None,
         estimand_of(table),
     )
 
@@ -151,9 +144,6 @@ def _row(
 ) -> LeaderboardRow:
     name = str(record["model"])
     low, high = record.get("ci_low"), record.get("ci_high")
-    # An interval over a part of the tasks does not belong to the score that the bar shows.
-    interval_score, score = record.get("ci_score"), record["score"]
-    agree = score is not None and interval_score is not None and isclose(interval_score, score)
     return LeaderboardRow(
         model=iris.get(name, ""),
         name=name,
@@ -170,9 +160,8 @@ def _row(
         failed=record["failed"],
         not_judged=record["not_judged"],
         unreadable=record["unreadable"],
-        bar=bar(score, low, high) if agree else bar(score),
+        bar=bar(record["score"], low, high),
         group=record.get("group"),
-        interval_score=None if agree else interval_score,
     )
 
 

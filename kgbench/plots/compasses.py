@@ -238,7 +238,9 @@ class _Frame:
 
 def _shape(axes: Any, rows: list[_Row], size: Size) -> None:
     """Draw the mean line and the band of one model; both are interrupted at a missing axis."""
-    outer, inner = (_points(rows, [_number(row[end]) for row in rows]) for end in ("high", "low"))
+    outer, inner = (
+        _points(rows, [_number(row[end]) for row in rows]) for end in ("band_to", "band_from")
+    )
     for k in range(len(rows)):
         corners = [(o[0][j], o[1][j]) for o, j in ((outer, k), (outer, k + 1))]
         corners += [(i[0][j], i[1][j]) for i, j in ((inner, k + 1), (inner, k))]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ROW = 0.25  # the height of a row in inches
-_OTHER, _UNRANKED = "#A8CCE3", "#FFFFFF"  # also lighter than leaders in grey
+_OTHER, _UNTESTED, _UNRANKED = "#A8CCE3", "#E6E6E6", "#FFFFFF"  # also lighter in grey
 _NAME = 26  # the letters in a line of a name
 
 
@@ -33,10 +33,10 @@ def ranked(table: Table) -> list[str]:
 def standings_figure(table: Table, size: Size | None = None) -> Figure:
     """Draw a table of :func:`kgbench.analysis.leaders.leaders`.
 
-    Dark bars are models that do not differ significantly from the best, light bars are the others.
+    Dark bars are models that lead, light bars are worse models, grey bars have no test.
     Models with white bars below the line are not ranked, because they were not scored on all tasks.
-    Lines are 95 % intervals, with a dot at the score that they belong to. Score, range of ranks,
-    and a letter for each group of models without significant differences are on the right.
+    Lines are 95 % intervals of the scores. Score, range of ranks, and a letter for each group of
+    models without significant differences are on the right.
     """
     rows: list[dict[str, Any]] = [r for r in table.records() if r["score"] is not None]
     complete = sum(row["rank"] is not None for row in rows)
@@ -79,11 +79,9 @@ def standings_figure(table: Table, size: Size | None = None) -> Figure:
 
 
 def _interval(table: Table) -> str:
-    """Return the legend label of intervals, with the estimand and the number of tasks."""
-    tasks, estimand = table.context.get("claimed_tasks"), table.context.get("estimand_label")
-    details = [str(estimand)] if estimand else []
-    details += [] if tasks is None else [f"{tasks} tasks"]
-    return wrapped(f"95 % interval ({', '.join(details)})" if details else "95 % interval", 34)
+    """Return the legend label of intervals, with the estimand."""
+    estimand = table.context.get("estimand_label")
+    return wrapped(f"95 % interval ({estimand})" if estimand else "95 % interval", 34)
 
 
 def _ends(row: dict[str, Any]) -> list[str]:
@@ -96,8 +94,9 @@ def _name(row: dict[str, Any], task_count: int) -> str:
 
 
 def _bar(axes: Any, position: float, row: dict[str, Any], size: Size) -> None:
-    leads = row["leads"] and row["rank"] is not None
-    colour = PALETTE[0] if leads else _OTHER if row["rank"] is not None else _UNRANKED
+    colour = {True: PALETTE[0], False: _OTHER, None: _UNTESTED}[row["leads"]]
+    if row["rank"] is None:
+        colour = _UNRANKED
     axes.barh(
         position,
         row["score"],
@@ -115,14 +114,6 @@ def _bar(axes: Any, position: float, row: dict[str, Any], size: Size) -> None:
             linewidth=size.points(1.4),
             marker="|",
             markersize=size.points(4),
-            zorder=3,
-        )
-        axes.plot(
-            row["ci_score"],
-            position,
-            color="black",
-            marker="o",
-            markersize=size.points(2),
             zorder=3,
         )
     first, last = row["rank_low"], row["rank_high"]
@@ -160,9 +151,11 @@ def _handles(table: Table, rows: list[dict[str, Any]], complete: int) -> list[An
     def patch(colour: str, label: str) -> Patch:
         return Patch(facecolor=colour, edgecolor=PALETTE[0], linewidth=0.6, label=label)
 
-    handles: list[Any] = [patch(PALETTE[0], f"not distinguishable from the best{test_text}")]
+    handles: list[Any] = [patch(PALETTE[0], f"no model is significantly better{test_text}")]
     if any(row["leads"] is False for row in rows):
-        handles.append(patch(_OTHER, "worse than the best"))
+        handles.append(patch(_OTHER, "significantly worse than another model"))
+    if any(row["leads"] is None for row in rows[:complete]):
+        handles.append(patch(_UNTESTED, "no test"))
     if complete < len(rows):
         handles.append(patch(_UNRANKED, "not ranked"))
     handles.append(Line2D([], [], color="black", marker="|", label=_interval(table)))

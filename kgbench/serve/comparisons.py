@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgbench.analysis.compare import compare
 from kgbench.analysis.display_names import display_names
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.matching import Match, matches
-from kgbench.analysis.scores import ScoreRow
+from kgbench.analysis.estimands import AVAILABLE, find_estimand
+from kgbench.analysis.matching import Match, TaskValues, matches
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import Side, sides
 from kgbench.pages import contents
@@ -32,12 +31,16 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
     others = names[1:] or names[:1]
     pairs = [sides(view, names[0], other) for other in others]
     first = pairs[0][0]
-    comparisons = [matches(view, selection, first, other) for _, other in pairs]
+    values = [matches(view, selection, first, other) for _, other in pairs]
+    about = find_estimand(AVAILABLE)
+    comparisons = [
+        {task: of_task.match(about) for task, of_task in of_tasks.items()} for of_tasks in values
+    ]
     display = display_names(view)
     cases = _cases(comparisons)
     differing = sorted(
         (case for case in cases if case["spread"] > 0),
-        key=lambda case: (-case["spread"], case["iteration"], case["task"], case["case"]),
+        key=lambda case: (-case["spread"], case["task"], case["case"]),
     )
     return {
         "sides": [
@@ -50,31 +53,34 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
         "tasks": _tasks(comparisons),
         "tests": [
             _test(view, match, pair, selection.suite)
-            for match, pair in zip(comparisons, pairs, strict=True)
+            for match, pair in zip(values, pairs, strict=True)
         ],
         "queries": [("score-rows", {"suite": selection.suite})],
     }
 
 
 def _cases(comparisons: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
-    """Return each case and iteration that all sides have, with their scores and the spread."""
-    rows: dict[str, list[ScoreRow]] = {}
-    task_of: dict[str, str] = {}
+    """Return each case that all sides have, with their mean scores and the spread of these."""
+    rows: dict[str, list[tuple[str, float, int]]] = {}
+    case_of: dict[str, tuple[str, str]] = {}
     for index, of_tasks in enumerate(comparisons):
         for task, match in of_tasks.items():
             for pair in match.pairs:
-                row = rows.setdefault(pair.a.dialogue, [pair.a])
-                task_of[pair.a.dialogue] = task
+                a, b = (
+                    (answers[0].dialogue, value, len(answers))
+                    for answers, value in zip(pair, pair.means, strict=True)
+                )
+                row = rows.setdefault(a[0], [a])
+                case_of[a[0]] = (task, pair.a[0].case)
                 if len(row) == index + 1:  # all previous sides have this case
-                    row.append(pair.b)
+                    row.append(b)
     complete = (row for row in rows.values() if len(row) == len(comparisons) + 1)
     return [
         {
-            "task": task_of[row[0].dialogue],
-            "case": row[0].case,
-            "iteration": row[0].iteration,
-            "scores": [(score.dialogue, heat(score.value, 1)) for score in row],
-            "spread": max(score.value for score in row) - min(score.value for score in row),
+            "task": case_of[row[0][0]][0],
+            "case": case_of[row[0][0]][1],
+            "scores": [(dialogue, heat(value, n)) for dialogue, value, n in row],
+            "spread": max(value for _, value, _ in row) - min(value for _, value, _ in row),
         }
         for row in complete
     ]
@@ -85,24 +91,19 @@ def _tasks(comparisons: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
     shared = [task for task in comparisons[0] if all(task in other for other in comparisons)]
     rows = []
     for task in shared:
-        used = [match[task].compared_rows() for match in comparisons]
-        means = [_mean(used[0][0]), *(_mean(theirs) for _, theirs in used)]
-        known = [mean for mean in means if mean is not None]
+        of_task = [match[task] for match in comparisons]
+        known = [of_task[0].means[0], *(match.means[1] for match in of_task)]
         rows.append(
             {
                 "task": task,
-                "n": len(used[0][0]),
-                "paired": all(match[task].paired for match in comparisons),
-                "means": [(mean, bar(mean)) for mean in means],
-                "spread": max(known) - min(known) if known else 0.0,
+                "n": len(of_task[0].compared_rows()[0]),
+                "paired": all(match.paired for match in of_task),
+                "means": [(mean, bar(mean)) for mean in known],
+                "spread": max(known) - min(known),
             }
         )
     return sorted(rows, key=lambda row: (-float(str(row["spread"])), str(row["task"])))
 
 
-def _mean(rows: Iterable[ScoreRow]) -> float | None:
-    return Histogram.of(row.value for row in rows).mean
-
-
-def _test(view: View, match: Mapping[str, Match], pair: tuple[Side, Side], suite: str) -> Any:
+def _test(view: View, match: Mapping[str, TaskValues], pair: tuple[Side, Side], suite: str) -> Any:
     return sheet(compare(match, *pair), contents.names(view), suite)

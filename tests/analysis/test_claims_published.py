@@ -12,6 +12,7 @@ from scipy import stats
 
 from kgbench.analysis.clusters import Clusters, Value
 from kgbench.analysis.compare import ALL_TASKS, compare
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.pairs import pairs
 from kgbench.analysis.selection import select
@@ -19,7 +20,6 @@ from kgbench.analysis.sides import sides
 from kgbench.analysis.variance import variance
 from tests.analysis.test_published import FLASH, GPT35, HAIKU, MINI, imported
 
-INFORMATIVE = "Tasks with several cases"
 # Scores by the main metric, queried without kgbench's analyses.
 SCORES = """PREFIX kgb: <https://w3id.org/kgbench/ns#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
@@ -62,26 +62,33 @@ def sandwich(keys, x, cluster):
     return mean, (g / (g - 1) * sum(s * s for s in sums.values())) ** 0.5 / len(x), g
 
 
-def by_hand(differences):
-    """Return mean, error and p of differences, stratified by task, for tasks of several cases.
-
-    The degrees of freedom are Satterthwaite's.
-    """
+def tasks_of(of_model):
+    """Group the values of a model by task and case."""
     tasks = {}
-    for (task, case, _), value in differences.items():
+    for (task, case, _), value in of_model.items():
         tasks.setdefault(task, {}).setdefault(case, []).append(value)
-    tasks = {t: cases for t, cases in tasks.items() if len(cases) > 1}
-    n = sum(len(v) for cases in tasks.values() for v in cases.values())
-    total, squares, fourths = 0.0, 0.0, 0.0
-    for cases in tasks.values():
-        flat = [v for case in cases.values() for v in case]
-        keys = [(case,) for case, of in cases.items() for _ in of]
-        mean, error, g = sandwich(keys, flat, lambda key: key)
-        total += mean * len(flat)
-        squares += (error * len(flat)) ** 2
-        fourths += (error * len(flat)) ** 4 / (g - 1)
-    mean, error = total / n, squares**0.5 / n
-    return mean, error, 2 * stats.t.sf(abs(mean / error), squares**2 / fourths)
+    return tasks
+
+
+def by_hand(a, b):
+    """Return mean, error and p of the difference of the means of two models over all tasks.
+
+    A task counts with the differences of its cases; a task with one case with the variances of the
+    answers of both models. The degrees of freedom are Satterthwaite's.
+    """
+    means, squares = [], []
+    for task, cases in tasks_of(a).items():
+        others = tasks_of(b)[task]
+        means.append(np.mean([np.mean(cases[c]) - np.mean(others[c]) for c in cases]))
+        if len(cases) > 1:
+            parts = [[np.mean(cases[c]) - np.mean(others[c]) for c in cases]]
+        else:
+            parts = [*cases.values(), *others.values()]
+        squares += [(np.var(x, ddof=1) / len(x), len(x) - 1) for x in parts]
+    mean, variance = np.mean(means), sum(square for square, _ in squares)
+    freedom = variance**2 / sum(square**2 / degrees for square, degrees in squares)
+    error = variance**0.5 / len(means)
+    return mean, error, 2 * stats.t.sf(abs(mean / error), freedom)
 
 
 def test_the_design_is_one_case_or_five(values):
@@ -126,15 +133,17 @@ def test_pairs_of_models_naive_and_clustered(third, values, a, b):
     expected = stats.ttest_1samp(list(differences.values()), 0)
     assert naive[-1]["task"] == ALL_TASKS
     assert naive[-1]["p"] == pytest.approx(expected.pvalue)
-    mean, _, p = by_hand(differences)
-    whole, claimed = rows[ALL_TASKS], rows[INFORMATIVE]
-    assert (whole["n_a"], whole["p"], claimed["n_a"], claimed["clusters"]) == (520, None, 280, 70)
+    mean, _, p = by_hand(values[a], values[b])
+    whole = rows[ALL_TASKS]
+    assert (whole["n_a"], whole["clusters"]) == (520, 14 * 5 + 12 * 40)
     assert whole["difference"] == pytest.approx(np.mean(list(differences.values())))
-    assert claimed["difference"] == pytest.approx(mean)
-    assert claimed["p"] == pytest.approx(p)
-    assert claimed["ci_low"] <= mean <= claimed["ci_high"]
-    alone = [row for row in rows.values() if row["clusters"] is None]
-    assert len(alone) == 12 + 1
+    assert whole["difference"] == pytest.approx(mean)
+    assert whole["p"] == pytest.approx(p)
+    assert whole["ci_low"] <= mean <= whole["ci_high"]
+    board = {row["model"]: row["score"] for row in leaders(third, select(third)).records()}
+    assert [whole["mean_a"], whole["mean_b"]] == pytest.approx([board[side.name] for side in both])
+    cases = compare(ours, *both, estimand="cases").records()
+    assert len([row for row in cases if row["clusters"] is None]) == 12 + 1
 
 
 def test_haiku_and_mini_side_by_side(third):
@@ -142,12 +151,13 @@ def test_haiku_and_mini_side_by_side(third):
     both = sides(third, HAIKU, MINI)
     found = matches(third, select(third), *both)
     naive = compare(found, *both, estimand="dialogues", samples=10).records()[-1]
-    cases = compare(found, *both).records()[-1]
+    whole = compare(found, *both).records()[-1]
     tasks = compare(found, *both, estimand="tasks").records()[-1]
     assert naive["p"] == pytest.approx(1.18e-26, rel=0.01)
-    assert cases["p"] == pytest.approx(0.00763, rel=0.01)
+    assert whole["p"] == pytest.approx(1.75e-16, rel=0.01)
+    assert [round(whole[end], 3) for end in ("ci_low", "ci_high")] == [0.159, 0.218]
     assert tasks["p"] == pytest.approx(0.0045, rel=0.02)
-    assert [round(naive["difference"], 3), round(cases["difference"], 3)] == [0.189, 0.068]
+    assert naive["difference"] == pytest.approx(whole["difference"])
 
 
 def without_claim(cases):
@@ -163,18 +173,10 @@ def without_claim(cases):
 
 def test_counts_of_changed_verdicts_are_those_of_scipy(third, values):
     """The numbers of pairs and verdicts that clustering changes equal loops over the scores."""
-    table = pairs(third, select(third))
-    counts = {"pairs": 0, "pairs_no_longer": 0, "tasks": 0, "tasks_no_longer": 0, "by_t": 0}
-    # By statsmodels: OLS on the tasks, covariance clustered by case, times 5 / 4 (G / (G - 1)).
-    by_statsmodels = {(HAIKU, MINI): 0.00547906, (GPT35, MINI): 0.0201332}
+    table = pairs(third, select(third), estimand="cases")
+    counts = {"tasks": 0, "tasks_no_longer": 0, "by_t": 0}
     for a, b in combinations([HAIKU, FLASH, GPT35, MINI], 2):
         differences = {key: values[a][key] - values[b][key] for key in values[a]}
-        naive = stats.ttest_1samp(list(differences.values()), 0).pvalue
-        mean, error, p = by_hand(differences)
-        pooled = by_statsmodels.pop((a, b), None)
-        assert pooled in (None, pytest.approx(2 * stats.t.sf(abs(mean / error), 56), rel=1e-5))
-        counts["pairs"] += naive < 0.05
-        counts["pairs_no_longer"] += naive < 0.05 <= p
         tasks = {}
         for (task, case, _), value in differences.items():
             tasks.setdefault(task, {}).setdefault(case, []).append(value)
@@ -184,13 +186,15 @@ def test_counts_of_changed_verdicts_are_those_of_scipy(third, values):
             counts["tasks_no_longer"] += naive < 0.05 and (flips is None or flips >= 0.05)
             counts["by_t"] += naive < 0.05 and of_t is not None and of_t >= 0.05
     found = table.context
-    assert counts["pairs"] == found["pairs_still"] + found["pairs_no_longer"] == 5
     assert counts["tasks"] == found["tasks_still"] + found["tasks_no_longer"] == 80
-    assert counts["pairs_no_longer"] == found["pairs_no_longer"] == 0
     assert counts["tasks_no_longer"] == found["tasks_no_longer"] == 80
     assert counts["by_t"] == found["tasks_lost_by_t"] == 25
-    assert pairs(third, select(third), estimand="tasks").context["pairs_no_longer"] == 1
-    assert not by_statsmodels
+    no_longer = {
+        estimand: pairs(third, select(third), estimand=estimand).context
+        for estimand in ("available", "cases", "tasks")
+    }
+    assert [found["pairs_no_longer"] for found in no_longer.values()] == [0, 5, 1]
+    assert [found["tasks_no_longer"] for found in no_longer.values()] == [31, 80, 80]
 
 
 def test_verdicts_at_task_level(third):
@@ -201,7 +205,7 @@ def test_verdicts_at_task_level(third):
         found = matches(third, select(third), *both)
         of = compare(found, *both, estimand="dialogues", samples=10).records()
         naive += sum(row["p"] is not None and row["p"] < 0.05 for row in of[:26])
-        clustered = compare(found, *both).records()
+        clustered = compare(found, *both, estimand="cases").records()
         cases += sum(row["p"] is not None and row["p"] < 0.05 for row in clustered[:26])
         of_five += sum(
             row["p"] is not None and row["p"] < 0.05 and one["clusters"] == 5

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgbench.analysis.clusters import Clusters, Sums, UnpairedDifference, Value
+from kgbench.analysis.clusters import Clusters, Sums, Value
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import Bounds, score_interval
 from kgbench.analysis.significance import benjamini_hochberg, paired_test
+from kgbench.analysis.unpaired_difference import UnpairedDifference
 
 SHARES, DIFFERENCES = Bounds(0.0, 1.0), Bounds(-1.0, 1.0)
 
@@ -67,14 +68,14 @@ def test_clusters_of_one_value_give_the_paired_test():
 
 
 def test_strata_stay_as_they_are():
-    """Differences between tasks add no error; tasks with one case are left out and named."""
+    """Differences between tasks add no error; tasks with one case leave no interval and no test."""
     values = [
         *(Value("a", k, v) for k, v in enumerate([1.0, 0.0, 1.0, 1.0])),
         *(Value("b", k, v) for k, v in enumerate([0.0, 0.0, 1.0])),
         *(Value("c", 0, v) for v in [1.0, 1.0, 1.0]),
     ]
     found = Clusters.of(values)
-    assert found.left_out == ("c",)
+    assert (found.lone, found.p, found.interval(Bounds(0.0, 1.0))) == (1, None, None)
     assert found.mean == pytest.approx(4 / 7)
     of_a, of_b = 16 * stats.sem([1, 0, 1, 1]) ** 2, 9 * stats.sem([0, 0, 1]) ** 2
     assert found.error == pytest.approx(((of_a + of_b) / 49) ** 0.5)
@@ -144,10 +145,10 @@ def test_sides_without_common_cases_are_tested_by_welch():
     ours, theirs = rng.random(12), rng.random(30) * 0.5
     found = UnpairedDifference(clusters(*([v] for v in ours)), clusters(*([v] for v in theirs)))
     assert found.p == pytest.approx(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)
-    low, high = found.interval(SHARES)
+    low, high = found.difference_interval(SHARES)
     assert low < np.mean(ours) - np.mean(theirs) < high
     small = UnpairedDifference(clusters([1.0], [0.0]), clusters(*([v] for v in theirs)))
-    assert (small.p, small.interval(SHARES), small.p_equivalent(1)) == (None, None, None)
+    assert (small.p, small.difference_interval(SHARES), small.p_equivalent(1)) == (None, None, None)
 
 
 def test_benjamini_hochberg_by_hand():

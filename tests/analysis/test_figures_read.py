@@ -60,7 +60,7 @@ def some_marks():
     return Table("Format preference: Turtle or JSON-LD", columns, tuple(rows), context=formats)
 
 
-CLAIMED = {"estimand_label": "cases of this kind", "claimed_tasks": 14}
+CLAIMED = {"estimand_label": "cases of this kind"}
 
 
 def some_sizes():
@@ -87,10 +87,10 @@ def compasses(number):
 def some_standings():
     """Return scores on both sides of 0, and a model that is not ranked."""
     rows = (
-        (1, "baseline:noisy?rate=0.3", 0.5, 0.1, 9, 3, 0, 0, 0.0, None, True, 9, 0.5, 0.4, 0.6,
+        (1, "baseline:noisy?rate=0.3", 0.5, 0.1, 9, 3, 0, 0, 0.0, None, True, 9, 0.4, 0.6,
          1, 1, "a"),
-        (2, "B", -0.12345, 0.1, 9, 3, 0, 0, 0.0, 0.01, False, 9, 0.1, -0.2, 0.6, 2, 2, "b"),
-        (None, "C", 0.9, 0.1, 5, 1, 0, 0, 0.0, None, None, 9, 0.9, 0.8, 1.0, None, None, None),
+        (2, "B", -0.12345, 0.1, 9, 3, 0, 0, 0.0, 0.01, False, 9, -0.2, 0.6, 2, 2, "b"),
+        (None, "C", 0.9, 0.1, 5, 1, 0, 0, 0.0, None, None, 9, 0.8, 1.0, None, None, None),
     )  # fmt: skip
     return Table("Leaderboard: All tasks (suite-1)", (*BOARD, *LEADERS), rows, context=CLAIMED)
 

@@ -61,7 +61,7 @@ def many_marks():
 def many_standings():
     """Return leaders and others, one model without a score."""
     rows = [
-        (k + 1, m, 1 - k / 50, 0.1, 20, 1, 0, 0, 0.0, 0.5, k < 9, 12, 0.95 - k / 50, 0.9 - k / 50,
+        (k + 1, m, 1 - k / 50, 0.1, 20, 1, 0, 0, 0.0, 0.5, k < 9, 12, 0.9 - k / 50,
          1.0, 1, k + 1, "a")
         for k, m in enumerate(MODELS[:-1])
     ]  # fmt: skip
@@ -202,8 +202,8 @@ def test_overlays_hold_as_many_models_as_can_be_told_apart():
 def test_unranked_models_stand_below_a_line():
     """Models that were not scored on all tasks stand below a line, with their coverage."""
     rows = (
-        (1, "all", 0.5, 0.1, 20, 3, 0, 0, 0.0, None, True, 9, 0.5, 0.4, 0.6, 1, 1, "a"),
-        (None, "some", 0.9, 0.1, 5, 1, 0, 0, 0.0, None, None, 9, 0.9, 0.8, 1.0, *[None] * 3),
+        (1, "all", 0.5, 0.1, 20, 3, 0, 0, 0.0, None, True, 9, 0.4, 0.6, 1, 1, "a"),
+        (None, "some", 0.9, 0.1, 5, 1, 0, 0, 0.0, None, None, 9, 0.8, 1.0, *[None] * 3),
     )
     (axes,) = standings_figure(Table("Some", (*BOARD, *LEADERS), rows)).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["all", "some (1 of 3 tasks)"]

@@ -94,7 +94,7 @@ def test_leaderboards_and_comparisons_by_first_answers():
     assert table.title.startswith("Leaderboard: All tasks, first answers")
     (row,) = task_scores(store, chosen, answers="first", tasks="Mend-*", models="model-a").records()
     firsts = matches(store, chosen, *sides(store, "model-a", "model-b"), answers="first")
-    assert {pair.a.round for pair in firsts["Mend-turtle"].pairs} == {0}
+    assert {row.round for row in firsts["Mend-turtle"].rows_a} == {0}
     mending = select(store, tasks="Mend-*")
     boxes = distributions(store, mending, answers="first")["Mend-turtle"].records()
     of_a = [(r["value"], r["count"]) for r in boxes if r["model"] == "Model A"]

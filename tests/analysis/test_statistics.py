@@ -223,8 +223,8 @@ def test_undefined_tests_are_absent(first, second):
 def test_effect_sizes_by_hand():
     """A distance of one pooled deviation is 1; paired differences use their own deviation."""
     assert cohens_d(Histogram.of([1.0, 2.0, 3.0]), Histogram.of([0.0, 1.0, 2.0])) == 1.0
-    assert cohens_dz([1.0, 2.0, 3.0]) == 2.0
-    assert cohens_dz([1.0, 1.0]) is None
+    assert cohens_dz(Histogram.of([1.0, 2.0, 3.0])) == pytest.approx(2.0)
+    assert cohens_dz(Histogram.of([1.0, 1.0])) is None
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
@@ -244,16 +244,17 @@ def test_bootstrap_keeps_cases_together():
     assert set(means) == {0.0, 0.5, 1.0}
     assert bootstrap_means([[0.0, 0.0], [1.0, 1.0]], samples=200, seed=1) == means
     assert bootstrap_means([], samples=5) == []
-    assert percentile_interval([]) is None
+    assert percentile_interval([], None) is None
     assert bootstrap_p([]) is None
 
 
 def test_bootstrap_interval_covers_the_middle():
     """The interval is the middle share, and p measures the distance of zero from the middle."""
     ascending = [k / 100 for k in range(101)]
-    interval = percentile_interval(ascending)
+    interval = percentile_interval(ascending, 0.5)
     assert close(interval.low, 0.025)
     assert close(interval.high, 0.975)
+    assert percentile_interval(ascending, 1.0).high == 1.0
     assert bootstrap_p([-1.0] * 50 + [1.0] * 50) == 1.0
     assert bootstrap_p([1.0] * 99) == 2 / 100
 

@@ -21,6 +21,7 @@ from kgbench.cli import app
 from kgbench.rdf import queries
 from kgbench.store import open_store
 from tests.analysis.test_published import third  # noqa: F401 - a fixture
+from tests.support.analysis_store import altered, small
 
 CLOSE = 1e-9
 
@@ -41,12 +42,72 @@ def store(request):
     return request.getfixturevalue(request.param)
 
 
-def asked(store, name, *columns):
+def succeeded():
+    """Return the small store with a pass that judged by a later version of the class Pick."""
+    early, late = "<metric/Pick/1.0/f1>", "<metric/Pick/2.0/f1>"
+    return altered(
+        f"DELETE {{ GRAPH ?g {{ ?e {early} ?value }} }} "
+        f"INSERT {{ GRAPH ?g {{ ?e {late} ?value }} }} "
+        f"WHERE {{ GRAPH ?g {{ ?e {early} ?value ; kgb:model <model/model-b> }} }}",
+        f"INSERT {{ GRAPH ?g {{ {late} kgb:supersedes {early} }} }} "
+        f"WHERE {{ GRAPH ?g {{ ?pass a kgb:EvaluationPass }} }}",
+    )
+
+
+SMALL = {
+    "small": small,
+    "by successors": succeeded,
+    "invalidated": lambda: altered(
+        "INSERT DATA { GRAPH <graph/invalidation/x> { <invalidation/x> kgb:invalidates "
+        "<run/r1/model-a/Pick-turtle/0-d0> } }"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_queries_and_tables_agree_on_small_stores(name):
+    """The means by task and the leaderboard of every suite are those of the queries."""
+    searched = SMALL[name]()
+    suites = [str(row[0]) for row in queries.rows(searched, "list-suites")]
+    assert suites
+    for suite in suites:
+        selection = select(searched, suite)
+        table = task_scores(searched, selection)
+        same(
+            asked(searched, "task-means", "task", suite=suite),
+            {
+                (row["model"], table.iris["task"][row["task"]]): (row["mean"], row["n"])
+                for row in table
+                if row["n"]
+            },
+        )
+        board = leaderboard(searched, selection)
+        same(
+            asked(searched, "model-means", "tasks", suite=suite),
+            {(r["model"], str(r["tasks"])): (r["score"], r["n"]) for r in board if r["n"]},
+        )
+
+
+def test_capabilities_and_formats_by_a_later_version_of_a_class():
+    """The compass and the format preference find values under superseding metrics."""
+    late = succeeded()
+    for query in ("capability-means", "format-means"):
+        text = queries.load(query).text.replace("RdfFriendCount", "Pick").replace("Pick-1", "Pick")
+        text = text.replace('"Pick-turtle-1"', '"Pick-turtle"')
+        text = text.replace('"Pick-jsonld-1"', '"Pick-jsonld"').replace("  # PARAMETERS\n", "")
+        found, expected = (
+            {str(row) for row in searched.database.query(text)} for searched in (late, small())
+        )
+        assert found == expected, query
+        assert found
+
+
+def asked(store, name, *columns, **parameters):
     """Return the means and counts of a query by model name and the values of some columns."""
     names, found = fetch.models(store), {}
     query = queries.load(name)
     at = {column.name: place for place, column in enumerate(query.columns)}
-    for row in queries.rows(store, name):
+    for row in queries.rows(store, name, **parameters):
         key = (names.name(row[at["model"]]), *(row[at[column]] for column in columns))
         found[key] = (float(row[at["mean"]]), int(row[at["count"]]))
     return found

@@ -11,7 +11,6 @@ import pytest
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import StoreError
 from kgbench.pages import contents, home, rendering, score_tables, snapshot, things
-from kgbench.pages.board import board
 from kgbench.pages.snapshot import MemoryView
 from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF, RDFS, SKOS
 from tests.support.analysis_store import GraphStore
@@ -298,30 +297,3 @@ def test_analyses():
 def test_analyses_without_a_readable_table():
     """An unreadable table is not shown, and the page still works."""
     assert shown(view(), f"{BASE}analysis/1")["sheet"] is None
-
-
-def test_interval_comes_with_its_score():
-    """Narrow screens show an interval that is not about the row's score with its own score."""
-    record = {
-        **dict.fromkeys(("failed", "not_judged", "rank_low", "rank_high"), 0),
-        "model": "m",
-        "rank": 1,
-        "score": 0.9,
-        "ci_low": 0.45,
-        "ci_high": 0.57,
-        "n": 8,
-        "tasks": 3,
-        "unreadable": 0.0,
-        "leads": True,
-    }
-
-    def shown(claimed, **changed):
-        row = {**record, **changed}
-        columns = tuple(Column(name, name) for name in row)
-        table = Table("t", columns, (tuple(row.values()),), context={"claimed_tasks": claimed})
-        found = board(table, {}, None)
-        figures = rendering.environment().get_template("figures.html").module
-        return str(figures.stacked(found.places[0], found))
-
-    assert shown(2, ci_score=0.51) == "3 of 3 tasks · 0.450 to 0.570 around 0.510 on 2 tasks"
-    assert shown(3, ci_score=0.9) == "3 of 3 tasks · 0.450 to 0.570"

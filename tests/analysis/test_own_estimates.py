@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No table of any analysis prints an interval that excludes its own estimate.
+
+The fixture ``tables`` checks every other table that tests of analyses make.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kgbench.analysis.compare import compare
+from kgbench.analysis.declarations import TESTS
+from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, find_estimand
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches
+from kgbench.analysis.registry import ANALYSES
+from kgbench.analysis.selection import select
+from kgbench.analysis.sides import sides
+from kgbench.analysis.tables import Column, Table
+from tests.support.analysis_store import altered
+from tests.support.estimates import excluded
+
+CELLS = [(model, task) for model in "ab" for task in ("Pick-turtle/aa11", "Pick-jsonld/bb22")]
+ANSWERS = st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 0.9, 1.0]), max_size=3)
+SCORES = st.lists(st.lists(ANSWERS, max_size=12), min_size=len(CELLS), max_size=len(CELLS))
+"""The answers of two models to the cases of two tasks."""
+
+
+def scored(values):
+    """Return a store with these scores alone."""
+    lines = [
+        f"<e/{model}/{task}/{case}/{k}> a kgb:Evaluation ; kgb:model <model/model-{model}> ; "
+        f"kgb:round 0 ; kgb:task <task/Pick/1.0/{task}> ; kgb:suite <suite/small> ; "
+        f"kgb:dialogue <d/{model}/{task}/{case}/{k}> ; "
+        f"kgb:case <case/{task}/{case}> ; kgb:iteration {k} ; "
+        f"kgb:outcome <outcome/scored> ; <metric/Pick/1.0/f1> {value}e0 ."
+        for (model, task), cases in zip(CELLS, values, strict=True)
+        for case, answers in enumerate(cases)
+        for k, value in enumerate(answers)
+    ]
+    return altered(
+        "DELETE { GRAPH ?g { ?e ?p ?o } } WHERE { GRAPH ?g { ?e a kgb:Evaluation ; ?p ?o } }",
+        f"INSERT DATA {{ GRAPH <graph/pass/p1> {{ {' '.join(lines)} }} }}",
+    )
+
+
+@settings(max_examples=6, deadline=None)
+@given(SCORES)
+def test_intervals_contain_their_estimates(values):
+    """Whatever the numbers of cases and answers, in leaderboards, comparisons and means."""
+    present = [any(cases) for cases in values]
+    assume((present[0] and present[2]) or (present[1] and present[3]))
+    store = scored(values)
+    selection, both = select(store), sides(store, "model-a", "model-b")
+    shared = matches(store, selection, *both)
+    found = [leaders(store, selection, test=test, samples=30) for test in TESTS]
+    for name in (AVAILABLE, *USER_ESTIMANDS):
+        found.append(leaders(store, selection, estimand=name))
+        found.append(compare(shared, *both, estimand=name, samples=30, margin=0.1))
+        asked = ANALYSES["tasks"].build_request(estimand=name)
+        found.append(asked.made(store, selection))
+    for table in found:
+        assert excluded(table) == []
+        for row in table.records():
+            assert row.get("p") is not None or row.get("no_claim", "-")
+            assert not row.get("leads") or row["rank_low"] == 1
+
+
+@settings(max_examples=6, deadline=None)
+@given(SCORES)
+def test_leaderboards_and_comparisons_make_the_same_test(values):
+    """Of two models, p and means of the comparison over all tasks are those of the leaderboard."""
+    assume(all(any(cases) for cases in values))
+    store = scored(values)
+    selection, both = select(store), sides(store, "model-a", "model-b")
+    board = {row["model"]: row for row in leaders(store, selection).records()}
+    shared = matches(store, selection, *both)
+    whole = compare(shared, *both).records()[-1]
+    ps = [row["p_best"] for row in board.values() if row["p_best"] is not None]
+    assert ps == [] or ps == [pytest.approx(whole["p"], abs=0.03)]  # p of draws differ
+    found = [task.match(find_estimand("available")) for task in shared.values()]
+    if all(task.paired and task.alike and not (task.rest_a or task.rest_b) for task in found):
+        scores = [board[side.name]["score"] for side in both]
+        assert [whole["mean_a"], whole["mean_b"]] == pytest.approx(scores)
+
+
+@pytest.mark.parametrize("row", [(0.5, 0.6, 0.7), (0.5, 0.2, 0.4), (0.5, None, 0.7), (None, 0, 1)])
+def test_an_interval_about_something_else_is_found(row):
+    """The check of tables sees an interval beside its estimate, half of one, and one alone."""
+    columns = tuple(Column(name, name) for name in ("score", "ci_low", "ci_high"))
+    with pytest.raises(AssertionError):
+        Table("T", columns, (row,))

@@ -33,7 +33,7 @@ MADE = {
     "OwlEntailmentWorld": "743f5aab76b42795ce72ac438edda7c4df33a792f924d52087c20cdbb3398077",
     "OwlJustificationWorld": "43f0cebb6b9cf925133fff025e8294a134fc13ffd9b18baac1178caa5352c729",
     "OwlRepairWorld": "f57bee3253602b3a3d5b2a502445a1e741a69a955ea4eaede0e0deff47783d6f",
-    "OwlWritingWorld": "2e68f058afd880a9a4b0f2928ccbd5fb271c91775762183c9cecdd1813624d7c",
+    "OwlWritingWorld": "024a16ec294e29bb51e97484f939232c5c3a74fc88dd11b0e0f15e3b6f36b060",
     "Rdf12World": "791036c15c9c29a0cb6437f041b9fd84340fd846de28491c587d5f6f9b70e8f8",
     "RdfConnectionTwin": "28484cfeeff53c1a47095179f3550c3b461f01d577e2186d9d57641585c91bf4",
     "RdfSyntaxTwin": "55b1e558149c03208435e50d269f0454bbb7972b266100778a40f538754e7386",

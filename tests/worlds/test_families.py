@@ -44,7 +44,7 @@ MADE = {
     "SparqlSyntaxTwin": "c0c3172addc8d763212fa2fc3a90dd09c6b01798ef0f330a231808719d272b34",
     "Text2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
     "Text2ConstructWorld": "95817d38fb8e3b65a3d3c657f6a0c5a9532d250165cf122ec7a4061c674e46fb",
-    "Text2ShaclWorld": "e5a37c695b7ca270130d1257dc9ad3822a43383389564797bc53555246eff093",
+    "Text2ShaclWorld": "4821d778948164392e1a2193f3199f51da04d042de218e658763f56c8c99ae25",
     "Text2SparqlToolsWorld": "6fbd988d0d56c5d22d6764e928a83108fba8db4fd9ca35e0d63e29df8a5fe30d",
     "Text2SparqlTwin": "bacbaecd80ba8097dc1f51114ac43ccb1798c342c989b99fd08b8a944dafb492",
     "Text2SparqlWorld": "b9af6233d641c451eb5119e420e375ed0a487ae93fb605d1f6b8e5fd46c3a05d",

@@ -34,7 +34,7 @@ MADE = {
     "OwlJustificationWorld": "43f0cebb6b9cf925133fff025e8294a134fc13ffd9b18baac1178caa5352c729",
     "OwlRepairWorld": "f57bee3253602b3a3d5b2a502445a1e741a69a955ea4eaede0e0deff47783d6f",
     "OwlWritingWorld": "024a16ec294e29bb51e97484f939232c5c3a74fc88dd11b0e0f15e3b6f36b060",
-    "Rdf12World": "791036c15c9c29a0cb6437f041b9fd84340fd846de28491c587d5f6f9b70e8f8",
+    "Rdf12World": "cf919bcd5da4cd1cfd3e985eddca2353767491766a0f9df3d42618bc224a155b",
     "RdfConnectionTwin": "28484cfeeff53c1a47095179f3550c3b461f01d577e2186d9d57641585c91bf4",
     "RdfSyntaxTwin": "55b1e558149c03208435e50d269f0454bbb7972b266100778a40f538754e7386",
     "RmlMappingWorld": "50af7de6293251c3050e3721b329e22874d5060138b7981901812c420a232c4a",
@@ -43,12 +43,12 @@ MADE = {
     "Sparql2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
     "SparqlSyntaxTwin": "c0c3172addc8d763212fa2fc3a90dd09c6b01798ef0f330a231808719d272b34",
     "Text2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
-    "Text2ConstructWorld": "95817d38fb8e3b65a3d3c657f6a0c5a9532d250165cf122ec7a4061c674e46fb",
+    "Text2ConstructWorld": "f329478d412660994cc33ecd7ff9597b97e559cd3f7b1176c9df294097de1824",
     "Text2ShaclWorld": "4821d778948164392e1a2193f3199f51da04d042de218e658763f56c8c99ae25",
-    "Text2SparqlToolsWorld": "6fbd988d0d56c5d22d6764e928a83108fba8db4fd9ca35e0d63e29df8a5fe30d",
+    "Text2SparqlToolsWorld": "83883f3c0ac8ad55caad175093c5914b7607a5bf7e47064862113522c2e491b7",
     "Text2SparqlTwin": "bacbaecd80ba8097dc1f51114ac43ccb1798c342c989b99fd08b8a944dafb492",
-    "Text2SparqlWorld": "b9af6233d641c451eb5119e420e375ed0a487ae93fb605d1f6b8e5fd46c3a05d",
-    "Text2UpdateWorld": "97acfa29de6c3df1ae7037b8e7b5bcef1b96023bd13f5f3ddeab9acdef5ed867",
+    "Text2SparqlWorld": "a381cb5c123236c59aa56bc7e991af12d3c6a1c4236284300b5bd513865ebe46",
+    "Text2UpdateWorld": "b64898e377105c66f363f16678b1fdb52431561ecee53cdfe4c63c133a3103f3",
     "TurtleErrorsTwin": "6bcdd277f23bd7782e03be7139c164109361d0293ea2325fdf96302d148d3eae",
 }
 # Digests of a world with each kind of names; any other text requires a new version of the
@@ -61,8 +61,8 @@ WORLDS = {
 DIFFERENT = {
     "JsonLdContextWorld": "document",
     "JsonLdFrameWorld": "tree",
-    "Text2ConstructWorld": "question",
-    "Text2UpdateWorld": "question",
+    "Text2ConstructWorld": "f329478d412660994cc33ecd7ff9597b97e559cd3f7b1176c9df294097de1824",
+    "Text2UpdateWorld": "b64898e377105c66f363f16678b1fdb52431561ecee53cdfe4c63c133a3103f3",
 }
 WITH_TOOLS = "Text2SparqlToolsWorld"  # answered in dialogues: tests/tools/test_worlds.py
 MANY, FEW = 250, 2  # cases of a labelled task

@@ -238,7 +238,7 @@ class Sheet:
         conditions = "\n  ".join([self._typed(kind), *(clause.pattern for clause in parts)])
         inner = conditions.replace("?x", "?y").replace("?v", "?u")
         if form.each_once:
-            conditions = f"{{ SELECT DISTINCT ?x WHERE {{\n  {conditions} }} }}"
+            conditions = f"{{ SELECT DISTINCT ?x WHERE {{\n  {conditions}\n  }} }}"
         where = f"{conditions}\n  {form.pattern}".rstrip().replace("$CONDITIONS", inner)
         plural = self._graph.model.kinds[kind].plural
         words = " and ".join(clause.words for clause in parts)

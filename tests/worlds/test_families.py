@@ -43,12 +43,12 @@ MADE = {
     "Sparql2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
     "SparqlSyntaxTwin": "c0c3172addc8d763212fa2fc3a90dd09c6b01798ef0f330a231808719d272b34",
     "Text2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
-    "Text2ConstructWorld": "f329478d412660994cc33ecd7ff9597b97e559cd3f7b1176c9df294097de1824",
+    "Text2ConstructWorld": "fe02dd6038c189bf76c5f6d3f32b8ad3a4078cb3b27ed5150df3756902963564",
     "Text2ShaclWorld": "4821d778948164392e1a2193f3199f51da04d042de218e658763f56c8c99ae25",
-    "Text2SparqlToolsWorld": "83883f3c0ac8ad55caad175093c5914b7607a5bf7e47064862113522c2e491b7",
+    "Text2SparqlToolsWorld": "f567bfef660d0c702e3ec41267e128a767900a85759b35d217000cc3319f2d7a",
     "Text2SparqlTwin": "bacbaecd80ba8097dc1f51114ac43ccb1798c342c989b99fd08b8a944dafb492",
-    "Text2SparqlWorld": "a381cb5c123236c59aa56bc7e991af12d3c6a1c4236284300b5bd513865ebe46",
-    "Text2UpdateWorld": "b64898e377105c66f363f16678b1fdb52431561ecee53cdfe4c63c133a3103f3",
+    "Text2SparqlWorld": "4c378ce0e0ff285802b32aee5779856db7e9282c6522ec5d84a10334a836e976",
+    "Text2UpdateWorld": "0fe2d30baf19a8ba29a81689641b78eb7a2b220b37a62d82f374752a2117108b",
     "TurtleErrorsTwin": "6bcdd277f23bd7782e03be7139c164109361d0293ea2325fdf96302d148d3eae",
 }
 # Digests of a world with each kind of names; any other text requires a new version of the
@@ -61,8 +61,8 @@ WORLDS = {
 DIFFERENT = {
     "JsonLdContextWorld": "document",
     "JsonLdFrameWorld": "tree",
-    "Text2ConstructWorld": "f329478d412660994cc33ecd7ff9597b97e559cd3f7b1176c9df294097de1824",
-    "Text2UpdateWorld": "b64898e377105c66f363f16678b1fdb52431561ecee53cdfe4c63c133a3103f3",
+    "Text2ConstructWorld": "fe02dd6038c189bf76c5f6d3f32b8ad3a4078cb3b27ed5150df3756902963564",
+    "Text2UpdateWorld": "0fe2d30baf19a8ba29a81689641b78eb7a2b220b37a62d82f374752a2117108b",
 }
 WITH_TOOLS = "Text2SparqlToolsWorld"  # answered in dialogues: tests/tools/test_worlds.py
 MANY, FEW = 250, 2  # cases of a labelled task

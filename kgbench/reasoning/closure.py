@@ -189,10 +189,10 @@ def entails(
 
 
 def _atom(triple: ox.Triple) -> Atom:
-    return str(triple.subject), str(triple.predicate), _object(triple.object)
+    return str(triple.subject), str(triple.predicate), notation(triple.object)
 
 
-def _object(value: object) -> str:
+def notation(value: object) -> str:
     """Return a term in the notation of the table, which writes 0 and 1 without datatype."""
     if isinstance(value, ox.Literal) and value.datatype.value in _WHOLE_NUMBERS:
         text = value.value.strip().lstrip("+").lstrip("0") or "0"

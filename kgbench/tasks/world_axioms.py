@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """OwlWritingWorld: write axioms for sentences, judged by what they entail together with facts.
 
-Sentences and probes are generated from the seed of the plan (:mod:`kgbench.worlds.owl_probes`). The
-reasoner (:mod:`kgbench.reasoning`) has a limit of steps for all probes of an answer.
+Sentences and probes are generated from the seed of the plan (:mod:`kgbench.worlds.owl_probes`). In
+turn, the sentences must entail each axiom of the answer. The reasoner (:mod:`kgbench.reasoning`)
+has a limit of steps for all probes and axioms of an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
+from kgbench.reasoning import implications
 from kgbench.reasoning.closure import MOST_STEPS, Budget, Closure, TooMuchWork, entails
 from kgbench.scoring.mutation import Discrimination, discrimination
 from kgbench.tasks import catalogue, ontology_answers, texts, turtle_answers
@@ -22,7 +24,11 @@ from kgbench.worlds.axioms import declarations, signature
 from kgbench.worlds.vocabularies import label_lines
 
 NAME: Final = "OwlWritingWorld"
-_NOTHING: Final = {"entailed": 0.0, "refrained": 0.0, "balancedAccuracy": 0.0, "informedness": 0.0}
+_NOTHING: Final = dict.fromkeys(
+    ("precision", "entailed", "refrained", "balancedAccuracy", "informedness"), 0.0
+)
+_SHOWN: Final = 10  # axioms that the infos of a verdict list
+_LONGEST: Final = 500  # characters of such an axiom
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
@@ -33,7 +39,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     def data(iteration: int) -> Mapping[str, Json]:
         exercise = owl_probes.sentences(source, parameters["names"], parameters["level"], iteration)
         return {
-            "version": owl_cases.VERSION,
+            "version": owl_probes.VERSION,
             "sentences": exercise.words,
             "labels": label_lines(exercise.labels),
             "declarations": declarations(signature(exercise.axioms)),
@@ -79,20 +85,26 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     budget = Budget(MOST_STEPS)
     try:
         alone = Closure(read.triples, budget=budget)
-        result = _test_probes(case, read.triples, budget)
+        proved = [*_proved(case, read.triples, budget)]
+        unsaid = [triple for triple, follows in proved if not follows]
+        tested = _test_probes(case, read.triples, budget)
     except TooMuchWork as error:
         infos["reasoningError"] = str(error)
         text = texts.filled(NAME, "feedback-too-much.txt", message=str(error))
         feedback_if_any = (text, "content") if goes_on else (None, None)
         return Verdict(scores, infos, Outcome.UNPARSABLE, *feedback_if_any)
+    precision = (len(proved) - len(unsaid)) / len(proved) if proved else 0.0
+    result = Discrimination(tested.accepted * precision, tested.by_component)
     scores |= {
         "consistent": float(alone.consistent),
-        "entailed": result.refused,
-        "refrained": result.accepted,
+        "precision": precision,
+        "entailed": tested.refused,
+        "refrained": tested.accepted,
         "balancedAccuracy": result.balanced_accuracy,
         "informedness": result.informedness,
         "exact": float(result.accepted == result.refused == 1),
     }
+    infos["unsaid"] = [str(triple)[:_LONGEST] for triple in unsaid[:_SHOWN]]
     infos["balancedAccuracyByKind"] = result.accuracies
     if alone.consistent or not goes_on:
         return Verdict(scores, infos, Outcome.SCORED)
@@ -103,6 +115,20 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 def reference(case: Case) -> str:
     """Return the reference answer: the axioms that express the sentences."""
     return ontology_answers.fenced([*case.data["declarations"], *case.data["axioms"]])
+
+
+def _proved(
+    case: Case, triples: Sequence[ox.Triple], budget: Budget
+) -> Iterator[tuple[ox.Triple, bool]]:
+    """Yield each axiom of an answer, and whether the sentences entail it."""
+    sentences = parse_lines(case.data["axioms"])
+    names = {triple.subject for triple in parse_lines(case.data["declarations"])}
+    for triple, axiom in implications.axioms(triples, names, budget):
+        try:
+            follows = all(entails([*sentences, *facts], goal, budget) for facts, goal in axiom)
+        except implications.NoImplications:
+            follows = False
+        yield triple, follows
 
 
 def _test_probes(case: Case, axioms: Sequence[ox.Triple], budget: Budget) -> Discrimination:

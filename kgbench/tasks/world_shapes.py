@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text2ShaclWorld: write shapes for rules in words, judged by conforming and violating graphs.
 
-Rules and graphs are generated from the seed of the plan (:mod:`kgbench.worlds.shape_cases`).
+Rules and graphs are generated from the seed of the plan (:mod:`kgbench.worlds.shape_trials`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgbench.tasks.world_questions import schema, world_of
 from kgbench.validation import foreign
 from kgbench.validation.foreign import ForeignShapes, IllFormedShapes
 from kgbench.vocab import SH
-from kgbench.worlds import generator, shape_cases
+from kgbench.worlds import generator, shape_cases, shape_trials
 from kgbench.worlds.model import load_model
 
 NAME: Final = "Text2ShaclWorld"
@@ -37,7 +37,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     """
     parameters = task.parameters
     world = world_of(task, seed)
-    sets = shape_cases.assignments(world, parameters["level"])
+    sets = shape_trials.assignments(world, parameters["level"])
 
     def data(iteration: int) -> Mapping[str, Json]:
         draw = sets.draw(iteration)
@@ -45,7 +45,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         assert rules is not None
         return {
             "graphName": world.name,
-            "version": shape_cases.TRIALS_VERSION,
+            "version": shape_trials.VERSION,
             "draw": draw,
             "rules": rules.words,
             "refShapes": rules.text,
@@ -114,7 +114,7 @@ def prepare() -> None:
 
 def _validate_graphs(case: Case, shapes: ForeignShapes) -> Discrimination:
     """Validate the graphs of a case with ``shapes``."""
-    graphs = shape_cases.trial_graphs(_world(case), case.parameters["level"], case.data["draw"])
+    graphs = shape_trials.trial_graphs(_world(case), case.parameters["level"], case.data["draw"])
     accepted = [not shapes.findings(graph.triples) for graph in graphs if graph.broken is None]
     mutants = [
         (graph.broken, not shapes.findings(graph.triples))
@@ -144,7 +144,7 @@ def _refuse_unusable_queries(triples: Sequence[ox.Triple], executor: Executor) -
 
 def _world(case: Case) -> generator.World:
     world = generator.world_of_name(case.data["graphName"])
-    if world is None or case.data["version"] != shape_cases.TRIALS_VERSION:
+    if world is None or case.data["version"] != shape_trials.VERSION:
         raise TaskError(
             f"the case {case.iri} was made by another version of the generator, so that its graphs "
             "cannot be made again"

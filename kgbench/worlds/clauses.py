@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kgbench.vocab import RDF, XSD
+from kgbench.worlds import misreadings
 from kgbench.worlds.generator import Graph, Instance
 from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance
@@ -25,19 +27,23 @@ class Clause(NamedTuple):
     """A condition: words that follow the plural of a class, SPARQL patterns, and its property.
 
     ``mistakes`` are parts of the patterns with what a query has instead that misreads this part.
+    ``misread_as`` are the functions that misread its bounds.
     """
 
     words: str
     pattern: str
     property_iri: str
     mistakes: tuple[tuple[str, str], ...] = ()
+    misread_as: tuple[Callable[[str], Iterator[str]], ...] = (
+        misreadings.exclusive,
+        misreadings.of_another_type,
+    )
 
     def misread(self) -> list[Clause]:
-        """Return the condition with each of the mistakes."""
-        return [
-            self._replace(pattern=self.pattern.replace(part, other))
-            for part, other in self.mistakes
-        ]
+        """Return the condition with each of the mistakes, and with its bounds misread."""
+        patterns = [self.pattern.replace(part, other) for part, other in self.mistakes]
+        patterns += chain.from_iterable(misread(self.pattern) for misread in self.misread_as)
+        return [self._replace(pattern=pattern) for pattern in patterns]
 
 
 class ClauseContext(NamedTuple):
@@ -132,7 +138,7 @@ def counted(context: ClauseContext) -> Iterator[Clause]:
             f"{{ SELECT ?x WHERE {{ ?x {context.term(prop)} {variable} }} GROUP BY ?x{having} }}"
         )
         words = f"that {prop.phrase} at least {number} different {context.plural(prop.range)}"
-        yield Clause(words, pattern, prop.iri, ((">=", ">"), (having, "")))
+        yield Clause(words, pattern, prop.iri, ((having, ""),))
 
 
 def in_language(context: ClauseContext) -> Iterator[Clause]:
@@ -210,7 +216,7 @@ def alternative(context: ClauseContext) -> Iterator[Clause]:
                     "for which at least one of the following holds: they are among those "
                     f"{first.words}, or their {second.words.removeprefix('whose ')}"
                 )
-                mistakes = ((left, ""), (f" UNION {right}", ""), *first.mistakes, *second.mistakes)
+                mistakes = ((left, ""), (f" UNION {right}", ""), *first.mistakes)
                 yield Clause(words, left + right, prop.iri, mistakes)
 
 
@@ -263,7 +269,7 @@ def _bound(context: ClauseContext, prop: Property, limit: int, *, least: bool) -
     variable, sign = f"?v{context.number}", ">=" if least else "<="
     pattern = f"?x {context.term(prop)} {variable} . FILTER({variable} {sign} {_term(prop, limit)})"
     words = f"whose {prop.label} is {_bounds(prop, limit, least=least)}"
-    return Clause(words, pattern, prop.iri, ((sign, sign[0]),))
+    return Clause(words, pattern, prop.iri)
 
 
 def at_least(prop: Property, limit: int) -> str:

@@ -131,6 +131,7 @@ class Constructs(WritingSheet):
             )
 
     def _group(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        among = "  { SELECT DISTINCT ?y WHERE {\n  $CONDITIONS } }\n"
         for prop in self._links(kind, used_properties):
             yield Form(
                 f"Group by {prop.label}: state for each {prop.label} that occurs, with the "
@@ -138,8 +139,9 @@ class Constructs(WritingSheet):
                 ".",
                 "CONSTRUCT { ?group t:number ?number }",
                 f"?x {self._term(prop)} ?group .\n"
-                "  { SELECT ?group (COUNT(DISTINCT ?y) AS ?number) WHERE {\n"
-                f"  $CONDITIONS ?y {self._term(prop)} ?group }} GROUP BY ?group }}",
+                "  { SELECT ?group (COUNT(?y) AS ?number) WHERE {\n"
+                f"{among}  ?y {self._term(prop)} ?group }} GROUP BY ?group }}",
+                mistakes=((among, ""),),
             )
 
     def _pairs(self, kind: str, used_properties: set[str]) -> Iterator[Form]:

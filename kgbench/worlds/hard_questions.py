@@ -52,7 +52,7 @@ class EmptySheet(Sheet):
         context = context._replace(witness=witness, things=lambda: things)
         # A misread condition is often met by nothing, too.
         candidates = super()._candidates(feature, context)
-        return (part._replace(mistakes=()) for part in candidates)
+        return (part._replace(mistakes=(), misread_as=()) for part in candidates)
 
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
         rows = self._rows(question.query)

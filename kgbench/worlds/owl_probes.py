@@ -3,14 +3,15 @@
 
 A probe consists of facts about new things and a conclusion. The conclusion of a positive probe
 follows from the facts and all axioms, but not without the axiom under test. The conclusion of a
-negative probe does not follow from the facts and all axioms.
+negative probe does not follow from the facts and all axioms: such as that of an axiom read
+backwards, or of an axiom about two names that no axiom links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import combinations, islice, product
 from typing import Final, NamedTuple
 
 from kgbench.reasoning.closure import MOST_STEPS, Budget
@@ -20,6 +21,8 @@ from kgbench.worlds.ontologies import RECIPES, Draft, rules_of
 from kgbench.worlds.owl_cases import CACHED_CASES, FAILED_ATTEMPT, attempts, no_case, proves
 from kgbench.worlds.vocabularies import Vocabulary
 
+VERSION: Final = 2
+"""Rises when the same seed gives other sentences or probes."""
 _NEGATIVE: Final = 2  # most negative probes about an axiom
 _X, _Y, _Z = "probe-x", "probe-y", "probe-z"
 
@@ -90,6 +93,7 @@ def _draw_sentences(names: str, level: int, chance: Chance) -> Sentences | None:
         if not any(probe.follows for probe in rule_probes):
             return None
         probes += rule_probes
+    probes += islice(_probes_of_unlinked(axioms, chance, budget), recipe.sentences)
     if all(probe.follows for probe in probes):
         return None
     used = {name for sort_names in signature(axioms).values() for name in sort_names}
@@ -117,6 +121,29 @@ def _probes_about(
         if not proves([*axioms, *facts], goal, budget)
     )
     return [*result, *islice(negative_probes, _NEGATIVE)]
+
+
+def _probes_of_unlinked(axioms: Sequence[Axiom], chance: Chance, budget: Budget) -> Iterator[Probe]:
+    """Yield negative probes of axioms about two names that no axiom links, in random order."""
+    names = signature(axioms)
+    pairs = {
+        "subclass": combinations(chance.shuffled(names["c"]), 2),
+        "disjoint": combinations(chance.shuffled(names["c"]), 2),
+        "subproperty": combinations(chance.shuffled(names["p"]), 2),
+        "domain": product(names["p"], names["c"]),
+        "range": product(names["p"], names["c"]),
+    }
+    linked = {frozenset(pair) for item in axioms for pair in combinations(item.terms, 2)}
+    unlinked = [
+        (kind, pair)
+        for kind, kind_pairs in pairs.items()
+        for pair in kind_pairs
+        if frozenset(pair) not in linked
+    ]
+    for kind, pair in chance.shuffled(unlinked):
+        ((facts, goal),), _ = _PROBES[kind](*pair)
+        if not proves([*axioms, *facts], goal, budget):
+            yield Probe(kind, facts, goal, follows=False)
 
 
 def _type(subject: str, kind: str) -> Axiom:

@@ -14,7 +14,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import TaskError
 from kgbench.vocab import RDF, RDFS, XSD
-from kgbench.worlds import clauses, generator
+from kgbench.worlds import clauses, generator, misreadings
 from kgbench.worlds.clauses import Clause, ClauseContext, prefixed_name
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import NAMESPACE
@@ -39,7 +39,7 @@ _SIMPLE: Final = ("link", "filter")
 _DEEP: Final = ("path", "path", "join")
 _RECIPES: Final[dict[int, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]]] = {
     1: ((_SIMPLE,), ("names",)),
-    2: ((("join", "filter"), _SIMPLE), ("names", "count")),
+    2: ((("join", "filter"), _SIMPLE), ("names", "count", "count")),
     3: (
         (("negation", "having", "values", "union", "union", "language"), _SIMPLE),
         ("names", "count", "optional"),
@@ -53,7 +53,7 @@ _RECIPES: Final[dict[int, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]]] 
     ),
     5: (
         (_DEEP, ("negation", "negation", "having", "having", "values"), ("filter", "union")),
-        ("grouped", "sorted", "count", "names"),
+        ("grouped", "sorted", "count", "count", "names"),
     ),
 }
 
@@ -89,12 +89,15 @@ class Form(NamedTuple):
     mistakes: tuple[tuple[str, str], ...] = ()
 
     def misread(self) -> list[Form]:
-        """Return the form with each of the mistakes."""
+        """Return the form with each of the mistakes, and with its numbers misread."""
         return [
-            self._replace(
-                pattern=self.pattern.replace(part, other), end=self.end.replace(part, other)
-            )
-            for part, other in self.mistakes
+            *(
+                self._replace(
+                    pattern=self.pattern.replace(part, other), end=self.end.replace(part, other)
+                )
+                for part, other in self.mistakes
+            ),
+            *(self._replace(select=select) for select in misreadings.of_counts(self.select)),
         ]
 
 
@@ -218,7 +221,11 @@ class Sheet:
         return frozenset(intern(row[0].value) for row in rows)
 
     def _candidates(self, feature: str, context: ClauseContext) -> Iterator[Clause]:
-        return clauses.KINDS[feature](context)
+        if self._level < LEVELS:
+            return clauses.KINDS[feature](context)
+        # Three conditions leave too few things to tell a date from its year, or a number from text.
+        exclusive = (misreadings.exclusive,)
+        return (part._replace(misread_as=exclusive) for part in clauses.KINDS[feature](context))
 
     def _has_subclasses(self, kind: str) -> bool:
         return self._graph.model.below(kind) != [kind]
@@ -231,7 +238,7 @@ class Sheet:
         conditions = "\n  ".join([self._typed(kind), *(clause.pattern for clause in parts)])
         inner = conditions.replace("?x", "?y").replace("?v", "?u")
         if form.each_once:
-            conditions = f"{{ SELECT DISTINCT ?x WHERE {{\n  {conditions} }} }}"
+            conditions = f"{{ SELECT DISTINCT ?x WHERE {{\n  {conditions}\n  }} }}"
         where = f"{conditions}\n  {form.pattern}".rstrip().replace("$CONDITIONS", inner)
         plural = self._graph.model.kinds[kind].plural
         words = " and ".join(clause.words for clause in parts)
@@ -286,8 +293,15 @@ class Sheet:
     def _names(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
         yield Form("What are the names of the", "?", "DISTINCT ?name", "?x rdfs:label ?name .")
 
-    def _count(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
-        yield Form("How many are there of the", "?", "(COUNT(DISTINCT ?x) AS ?number)")
+    def _count(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._free(kind, used_properties):
+            if prop.links:
+                yield Form(
+                    f"How many different values of {prop.label} have, taken together, the",
+                    "?",
+                    "(COUNT(DISTINCT ?value) AS ?number)",
+                    f"?x {prefixed_name(self._graph, prop.iri)} ?value .",
+                )
 
     def _optional(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
@@ -311,9 +325,10 @@ class Sheet:
                     f"Group by {prop.label}, and count for each that occurs: how many are there "
                     "of the",
                     f"? Give the name of each {prop.label} with the number.",
-                    "?name (COUNT(DISTINCT ?x) AS ?number)",
+                    "?name (COUNT(?x) AS ?number)",
                     f"?x {prefixed_name(self._graph, prop.iri)} ?group . ?group rdfs:label ?name .",
                     "\nGROUP BY ?group ?name",
+                    each_once=True,
                 )
 
     def _extreme(self, kind: str, used_properties: set[str]) -> Iterator[Form]:

@@ -11,13 +11,14 @@ from typing import Any, Final, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.errors import TaskError
-from kgbench.vocab import RDFS
-from kgbench.worlds import statements
+from kgbench.vocab import RDFS, XSD
+from kgbench.worlds import misreadings, statements
 from kgbench.worlds.generator import Graph, Instance, World, label
 from kgbench.worlds.model import NAMESPACE, Property
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.statements import (
     CONFIDENCE,
+    DAY,
     PREFIXES,
     SOURCE,
     Report,
@@ -26,13 +27,15 @@ from kgbench.worlds.statements import (
 )
 
 _TRIES: Final = 400
-_STATEMENTS, _REPORTS, _ABOUT = 24, 34, 8
+_STATEMENTS, _REPORTS, _ABOUT = 24, 34, 24
 _SOURCES: Final = 4
 _SUBJECTS: Final = 4  # of each property, so that most have several statements by it
 _PROPERTIES: Final = 3  # of statements; as many more are shown without being used
 _NAMED_REPORTS: Final = 3  # every third report has an IRI
 _MOST_ROWS: Final = 20
-_BOUNDS: Final = (date(2017, 1, 1).toordinal(), date(2024, 12, 31).toordinal())
+#: In percent; their order as numbers is not that of their texts.
+_CONFIDENCES: Final = ("2.5", "5", "7.5", "9", "10", "20", "40", "50", "60", "80", "90", "100")
+_DAYS: Final = (date(2020, 1, 1).toordinal(), date(2021, 12, 31).toordinal())
 
 
 class Question(NamedTuple):
@@ -133,7 +136,7 @@ def _scene(graph: Graph, chance: Chance) -> Scene:
         reports.append(Report(node, (statement,), statement.triple in accepted, notes))
     for index in range(_REPORTS, _REPORTS + _ABOUT):
         about = chance.one(reports[:_REPORTS])
-        value = statements.decimal(statements.confidence(chance))
+        value = statements.decimal(chance.one(_CONFIDENCES))
         wrong = Statement("", (about.node, CONFIDENCE, value))
         notes = _draw_notes(graph, sources, chance, worded=False)
         reports.append(Report(_node(index), (wrong,), accepted=False, notes=notes))
@@ -148,10 +151,19 @@ def _node(index: int) -> Term:
 def _draw_notes(
     graph: Graph, sources: Sequence[Instance], chance: Chance, *, worded: bool
 ) -> tuple[tuple[Term, str, Term], ...]:
-    """Draw the notes of a report, with one of a few sources."""
-    notes = statements.draw_notes(graph, chance, worded=worded)
-    source = chance.one(sources)
-    return ((SOURCE, source.label, f"<{source.iri}>"), *notes[1:])
+    """Draw the notes of a report: one of a few sources, a day in one of a few years, a percentage.
+
+    So bounds of days and numbers differ from bounds of years and texts.
+    """
+    _, _, _, *more = statements.draw_notes(graph, chance, worded=worded)
+    source, value = chance.one(sources), chance.one(_CONFIDENCES)
+    day = date.fromordinal(chance.between(*_DAYS)).isoformat()
+    return (
+        (SOURCE, source.label, f"<{source.iri}>"),
+        (DAY, day, f'"{day}"^^<{XSD.date}>'),
+        (CONFIDENCE, f"{value} percent", statements.decimal(value)),
+        *more,
+    )
 
 
 def _lines(scene: Scene) -> tuple[str, ...]:
@@ -175,6 +187,8 @@ def _is_sound(form: Form, lines: Sequence[str]) -> bool:
     query = form.query()
     wrong = [form.query(index) for index in range(len(form.conditions))]
     wrong += [query.replace(part, other) for part, other in form.mistakes if part in query]
+    for misread in (misreadings.exclusive, misreadings.of_another_type, misreadings.of_counts):
+        wrong += misread(query)
     return all(_rows(store, other) != rows for other in wrong)
 
 
@@ -319,11 +333,15 @@ def _from(source: Instance, report: str = "?report") -> str:
 
 
 def _bound(scene: Scene, report: str = "?report") -> tuple[str, str]:
-    """Draw a bound of the confidence or day of a report, in words and as a condition."""
+    """Draw a bound of the confidence or day of a report, in words and as a condition.
+
+    The value itself occurs in some report, because the bound includes it.
+    """
+    notes = {predicate: value for predicate, value, _ in scene.chance.one(scene.reports).notes}
     if scene.chance.between(0, 1):
-        value = f"0.{scene.chance.between(31, 79)}"
-        words = f"with a confidence of at least {value}"
-        return words, f"{report} t:confidence ?confidence . FILTER(?confidence >= {value})"
-    day = date.fromordinal(scene.chance.between(*_BOUNDS)).isoformat()
-    words = f"made on or after {day}"
-    return words, f'{report} t:day ?day . FILTER(?day >= "{day}"^^xsd:date)'
+        words = f"with a confidence of at least {notes[CONFIDENCE]}"
+        number = notes[CONFIDENCE].removesuffix(" percent")
+        condition = f"FILTER(?confidence >= {number})"
+        return words, f"{report} t:confidence ?confidence . {condition}"
+    words = f"made on or after {notes[DAY]}"
+    return words, f'{report} t:day ?day . FILTER(?day >= "{notes[DAY]}"^^xsd:date)'

@@ -7,7 +7,7 @@ Each kind of rule is a function that draws one for a class: see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -27,7 +27,8 @@ class Rule:
     ``target``, ``path`` and ``constraint`` are Turtle; the path ``""`` stands for the focus nodes
     themselves. No two rules of a set have the same ``path`` and ``group``. ``kinds`` are the
     classes whose things a graph needs, ``properties`` the IRIs of the properties that the rule is
-    about.
+    about. ``also_breaks`` and ``also_keeps`` are for trial graphs only. If a graph that keeps to
+    all rules can have none of ``also_keeps``, another rule idles a part of this one.
     """
 
     component: str
@@ -40,6 +41,8 @@ class Rule:
     properties: tuple[str, ...]
     breaks: Change
     keeps: Change | None = None
+    also_breaks: tuple[Change, ...] = ()
+    also_keeps: tuple[Change, ...] = ()
 
 
 class RuleContext(NamedTuple):
@@ -71,10 +74,15 @@ class RuleContext(NamedTuple):
 
     def on(
         self, component: str, prop: Property, words: str, constraint: str, group: str = ""
-    ) -> Callable[[Change, Change | None], Rule]:
+    ) -> Callable[..., Rule]:
         """Return a function that builds a rule about the values of a property from its changes."""
 
-        def build(breaks: Change, keeps: Change | None = None) -> Rule:
+        def build(
+            breaks: Change,
+            keeps: Change | None = None,
+            also_breaks: Iterable[Change] = (),
+            also_keeps: Iterable[Change] = (),
+        ) -> Rule:
             path = self.term(prop.iri)
             return Rule(
                 component,
@@ -87,6 +95,8 @@ class RuleContext(NamedTuple):
                 (prop.iri,),
                 breaks,
                 keeps,
+                tuple(also_breaks),
+                tuple(also_keeps),
             )
 
         return build

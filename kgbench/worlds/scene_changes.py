@@ -22,12 +22,12 @@ from kgbench.worlds.scenes import LABEL, Edit, Scene
 
 Change: TypeAlias = Callable[[Scene, Chance], Edit | None]
 ThingChange: TypeAlias = Callable[[Scene, Chance, ox.NamedNode], Edit | None]
-_Value: TypeAlias = ox.NamedNode | ox.Literal
+Value: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 
 _DECIMAL: Final = ox.NamedNode(XSD.decimal)
 
 
-def _somewhere(kind: str, of: ThingChange) -> Change:
+def somewhere(kind: str, of: ThingChange) -> Change:
     """Change a random thing of a class that allows the change."""
 
     def change(scene: Scene, chance: Chance) -> Edit | None:
@@ -40,41 +40,36 @@ def _somewhere(kind: str, of: ThingChange) -> Change:
     return change
 
 
-def no_change(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:  # noqa: ARG001
-    """Change nothing."""
-    return None
-
-
 def change_name(of: ThingChange, kind: str) -> Change:
     """Change the name of one of the things of a class."""
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
 def fewer(kind: str, prop: Property, minimum: int) -> Change:
     """Remove values until there is one fewer than ``minimum``."""
-    return _somewhere(
-        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, minimum - 1)
+    return somewhere(
+        kind, lambda scene, chance, thing: resized_values(scene, chance, thing, prop, minimum - 1)
     )
 
 
 def more(kind: str, prop: Property, maximum: int) -> Change:
     """Add values until there is one more than ``maximum``."""
-    return _somewhere(
-        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, maximum + 1)
+    return somewhere(
+        kind, lambda scene, chance, thing: resized_values(scene, chance, thing, prop, maximum + 1)
     )
 
 
 def as_many(kind: str, prop: Property, number: int) -> Change:
     """Add or remove values until there are ``number``."""
-    return _somewhere(
-        kind, lambda scene, chance, thing: _resized(scene, chance, thing, prop, number)
+    return somewhere(
+        kind, lambda scene, chance, thing: resized_values(scene, chance, thing, prop, number)
     )
 
 
 def of_another_type(kind: str, prop: Property) -> Change:
     """Replace a value by the same text with another datatype."""
 
-    def of(_: Scene, chance: Chance, triple: ox.Triple) -> _Value:
+    def of(_: Scene, chance: Chance, triple: ox.Triple) -> Value:
         text = triple.object.value  # type: ignore[union-attr]
         if prop.range == XSD.integer and chance.between(0, 1):
             return ox.Literal(f"{text}.0", datatype=_DECIMAL)
@@ -86,7 +81,7 @@ def of_another_type(kind: str, prop: Property) -> Change:
 def of_another_class(kind: str, prop: Property) -> Change:
     """Replace a link target by something outside the range."""
 
-    def of(scene: Scene, chance: Chance, _: ox.Triple) -> _Value | None:
+    def of(scene: Scene, chance: Chance, _: ox.Triple) -> Value | None:
         targets = set(scene.instances_of(prop.range))
         populated = scene.graph.model.populated
         wrong = [
@@ -103,7 +98,7 @@ def of_another_class(kind: str, prop: Property) -> Change:
 def other_value(kind: str, prop: Property) -> Change:
     """Replace a link target by something else of the range."""
 
-    def of(scene: Scene, chance: Chance, triple: ox.Triple) -> _Value | None:
+    def of(scene: Scene, chance: Chance, triple: ox.Triple) -> Value | None:
         others = [
             thing
             for thing in scene.instances_of(prop.range)
@@ -127,7 +122,7 @@ def in_language(kind: str, prop: Property, tag: str) -> Change:
 def named_in_words(kind: str, prop: Property) -> Change:
     """Replace a link target by its name as a literal."""
 
-    def of(scene: Scene, _: Chance, triple: ox.Triple) -> _Value | None:
+    def of(scene: Scene, _: Chance, triple: ox.Triple) -> Value | None:
         names = scene.triples_of(triple.object, LABEL.value)  # type: ignore[arg-type]
         return ox.Literal(names[0].object.value) if names else None  # type: ignore[union-attr]
 
@@ -145,7 +140,7 @@ def same_language(kind: str, prop: Property) -> Change:
         tag = triples[0].object.language  # type: ignore[union-attr]
         return Edit(added=(ox.Triple(thing, triples[0].predicate, _text_in(other, tag or "en")),))
 
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
 def resized(number: int) -> ThingChange:
@@ -157,7 +152,7 @@ def resized(number: int) -> ThingChange:
         while len(text) < number:
             text += f" {word(chance)}"
         text = text[:number]
-        return None if text.endswith(" ") else _renamed(triple, text)
+        return None if text.endswith(" ") else renamed(triple, text)
 
     return of
 
@@ -166,7 +161,7 @@ def uncapitalised(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit:  #
     """Make the first letter of the name lower case."""
     (triple,) = scene.triples_of(thing, LABEL.value)
     text = triple.object.value  # type: ignore[union-attr]
-    return _renamed(triple, text[0].lower() + text[1:])
+    return renamed(triple, text[0].lower() + text[1:])
 
 
 def foreign_property(kind: str) -> Change:
@@ -176,9 +171,9 @@ def foreign_property(kind: str) -> Change:
         model = scene.graph.model
         own = {prop.iri for prop in model.has(kind)}
         strange = [prop for prop in model.properties if prop.iri not in own and not prop.links]
-        return _resized(scene, chance, thing, chance.one(strange), 1)
+        return resized_values(scene, chance, thing, chance.one(strange), 1)
 
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
 def strange_subject(prop: Property) -> Change:
@@ -190,7 +185,7 @@ def strange_subject(prop: Property) -> Change:
         leaves = chance.shuffled([leaf for leaf in model.populated if leaf not in right])
         for leaf in leaves:
             for thing in chance.shuffled(scene.instances_of(leaf)):
-                edit = _resized(scene, chance, thing, prop, 1)
+                edit = resized_values(scene, chance, thing, prop, 1)
                 if edit is not None:
                     return edit
         return None
@@ -221,8 +216,8 @@ def shared(kind: str, prop: Property, number: int) -> Change:
 
 def none_of(kind: str, *properties: Property) -> Change:
     """Remove all values of the properties."""
-    return _somewhere(
-        kind, lambda scene, _, thing: Edit(tuple(_all_values(scene, thing, properties)))
+    return somewhere(
+        kind, lambda scene, _, thing: Edit(tuple(all_values(scene, thing, properties)))
     )
 
 
@@ -232,14 +227,14 @@ def both_of(kind: str, *properties: Property) -> Change:
     def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
         added: list[ox.Triple] = []
         for prop in properties:
-            if not _all_values(scene, thing, (prop,)):
-                edit = _resized(scene, chance, thing, prop, 1)
+            if not all_values(scene, thing, (prop,)):
+                edit = resized_values(scene, chance, thing, prop, 1)
                 if edit is None:
                     return None
                 added += edit.added
         return Edit(added=tuple(added))
 
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
 def only(kind: str, first: Property, second: Property) -> Change:
@@ -247,13 +242,13 @@ def only(kind: str, first: Property, second: Property) -> Change:
 
     def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
         kept, dropped = chance.shuffled((first, second))
-        removed = _all_values(scene, thing, (dropped,))
-        if _all_values(scene, thing, (kept,)):
+        removed = all_values(scene, thing, (dropped,))
+        if all_values(scene, thing, (kept,)):
             return Edit(tuple(removed))
-        edit = _resized(scene, chance, thing, kept, 1)
+        edit = resized_values(scene, chance, thing, kept, 1)
         return None if edit is None else Edit(tuple(removed), edit.added)
 
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
 def none_in(kind: str, prop: Property, wrong: str) -> Change:
@@ -275,7 +270,7 @@ def none_in(kind: str, prop: Property, wrong: str) -> Change:
             return None
         return Edit(tuple(removed), (_with_object(removed[0], chance.one(free)),))
 
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
 def two_in(kind: str, prop: Property, wrong: str) -> Change:
@@ -292,7 +287,7 @@ def two_in(kind: str, prop: Property, wrong: str) -> Change:
         path = ox.NamedNode(predicate)
         return Edit(added=tuple(ox.Triple(thing, path, o) for o in chance.some(free, missing)))
 
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
 def valued_beyond(kind: str, prop: Property, last: Property, number: int) -> Change:
@@ -304,11 +299,11 @@ def valued_beyond(kind: str, prop: Property, last: Property, number: int) -> Cha
                 return _replacement(triple, _literal(last, number))
         return None
 
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
 def _replaced(
-    kind: str, prop: Property, by: Callable[[Scene, Chance, ox.Triple], _Value | None]
+    kind: str, prop: Property, by: Callable[[Scene, Chance, ox.Triple], Value | None]
 ) -> Change:
     """Replace a value by another."""
 
@@ -322,10 +317,10 @@ def _replaced(
             return None
         return _replacement(old, new)
 
-    return _somewhere(kind, of)
+    return somewhere(kind, of)
 
 
-def _resized(
+def resized_values(
     scene: Scene, chance: Chance, thing: ox.NamedNode, prop: Property, number: int
 ) -> Edit | None:
     """Add or remove values until there are ``number``."""
@@ -337,7 +332,7 @@ def _resized(
     present = {triple.object for triple in triples}
     if prop.links:
         free = [o for o in scene.instances_of(prop.range) if o not in present and o != thing]
-        chosen: list[_Value] = list(chance.some(free, missing))
+        chosen: list[Value] = list(chance.some(free, missing))
     else:
         chosen = _fresh(chance, prop, present, missing)
     if len(chosen) < missing:
@@ -347,13 +342,13 @@ def _resized(
 
 def _fresh(
     chance: Chance, prop: Property, present: AbstractSet[object], missing: int
-) -> list[_Value]:
+) -> list[Value]:
     """Draw values that are new; texts are in languages that are new."""
     if prop.range == RDF.langString:
         tags = {value.language for value in present}  # type: ignore[attr-defined]
         free = [tag for tag in LANGUAGES if tag not in tags]
         return [_text_in(f"{word(chance)} {word(chance)}".lower(), tag) for tag in free[:missing]]
-    result: dict[_Value, None] = {}
+    result: dict[Value, None] = {}
     while len(result) < missing:
         # Stay away from both ends of the range, where the bounds of rules are drawn.
         quarter = (prop.high - prop.low) // 4
@@ -363,9 +358,10 @@ def _fresh(
     return list(result)
 
 
-def _all_values(
+def all_values(
     scene: Scene, thing: ox.NamedNode, properties: tuple[Property, ...]
 ) -> list[ox.Triple]:
+    """Return the triples of a thing with some properties."""
     return [
         triple
         for prop in properties
@@ -382,13 +378,14 @@ def _text_in(text: str, tag: str) -> ox.Literal:
     return ox.Literal(text, language=tag)
 
 
-def _with_object(triple: ox.Triple, value: _Value) -> ox.Triple:
+def _with_object(triple: ox.Triple, value: Value) -> ox.Triple:
     return ox.Triple(triple.subject, triple.predicate, value)
 
 
-def _replacement(triple: ox.Triple, value: _Value) -> Edit:
+def _replacement(triple: ox.Triple, value: Value) -> Edit:
     return Edit((triple,), (_with_object(triple, value),))
 
 
-def _renamed(triple: ox.Triple, text: str) -> Edit:
+def renamed(triple: ox.Triple, text: str) -> Edit:
+    """Replace a name."""
     return Edit() if triple.object.value == text else _replacement(triple, ox.Literal(text))  # type: ignore[union-attr]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases about SHACL: rules with their shapes, conforming graphs, and graphs with faults."""
+"""Cases about SHACL: rules with their shapes, and graphs with faults."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Final, NamedTuple
 
 import pyoxigraph as ox
@@ -22,11 +22,7 @@ from kgbench.worlds.scenes import Edit, Scene, draw_conforming_scene, violation_
 
 VERSION: Final = 1
 """Rises when the same seed gives other rules or faulty graphs."""
-TRIALS_VERSION: Final = 2
-"""Rises when the same seed gives other rules or trial graphs."""
 LEVELS: Final = 5
-TRIALS: Final = 20
-"""The number of conforming trial graphs for shapes, and that of violating ones."""
 PREFIXES: Final = {
     "w": NAMESPACE,
     "r": generator.RESOURCE,
@@ -36,12 +32,12 @@ PREFIXES: Final = {
     "rdfs": str(RDFS),
     "xsd": str(XSD),
 }
-_KINDS: Final = {**value_rules.KINDS, **structural_rules.KINDS}
-_TRIES: Final = 400
-_SCENES: Final = 4  # different scenes from which trial graphs are made
+KINDS: Final = {**value_rules.KINDS, **structural_rules.KINDS}
+TRIES: Final = 400
+"""The most draws of a case."""
 _LARGEST: Final = 4  # most triples that a fault may change
 
-_CORE: Final = ("MinCount", "MaxCount", "Datatype", "Class")
+CORE: Final = ("MinCount", "MaxCount", "Datatype", "Class")
 _VALUES: Final = (
     "MinInclusive",
     "MaxInclusive",
@@ -53,7 +49,6 @@ _VALUES: Final = (
     "NodeKind",
 )
 _WIDER: Final = ("UniqueLang", "LanguageIn", "Closed", "subjects", "objects", "inverse")
-_BEYOND: Final = (*_CORE, "Closed", "subjects", "objects")  # what a schema suggests
 _LOGIC: Final = ("Or", "Xone", "Not", "QualifiedMinCount", "QualifiedMaxCount")
 _DEEP: Final = ("sequence", "Node")
 
@@ -73,11 +68,11 @@ class _Recipe(NamedTuple):
 
 
 _RECIPES: Final = {
-    1: _Recipe(_CORE, _CORE, 2, 1, 1),
-    2: _Recipe(_VALUES, _CORE, 3, 1, 2),
-    3: _Recipe(_WIDER, (*_CORE, *_VALUES), 4, 2, 2),
-    4: _Recipe(_LOGIC, (*_CORE, *_VALUES, *_WIDER), 5, 2, 3),
-    5: _Recipe((*_DEEP, *_LOGIC), (*_CORE, *_VALUES, *_WIDER, *_LOGIC), 7, 3, 4),
+    1: _Recipe(CORE, CORE, 2, 1, 1),
+    2: _Recipe(_VALUES, CORE, 3, 1, 2),
+    3: _Recipe(_WIDER, (*CORE, *_VALUES), 4, 2, 2),
+    4: _Recipe(_LOGIC, (*CORE, *_VALUES, *_WIDER), 5, 2, 3),
+    5: _Recipe((*_DEEP, *_LOGIC), (*CORE, *_VALUES, *_WIDER, *_LOGIC), 7, 3, 4),
 }
 
 
@@ -140,20 +135,13 @@ class FaultyGraph(NamedTuple):
         return sorted({pair for fault in self.faults for pair in fault.violations})
 
 
-class TrialGraph(NamedTuple):
-    """A graph to test shapes with; ``broken`` is the component that it violates, if any."""
-
-    triples: tuple[ox.Triple, ...]
-    broken: str | None
-
-
 def draw_faulty_graph(world: World, level: int, number: int) -> FaultyGraph:
     """Draw the faulty graph of a level with a number.
 
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
     chance = Chance(VERSION, world.name, "faults", level, number)
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         rules = _draw_rules(world, level, chance)
         scene = None if rules is None else rules.scene(chance)
         if rules is None or scene is None:
@@ -161,82 +149,13 @@ def draw_faulty_graph(world: World, level: int, number: int) -> FaultyGraph:
         graph = _break_rules(rules, scene, _RECIPES[level].faults, chance)
         if graph is not None:
             return graph
-    raise _too_small(world, level)
-
-
-class Assignments:
-    """A sequence of different sets of rules of one level, drawn from a seed."""
-
-    def __init__(self, world: World, level: int) -> None:
-        self._world, self._level = world, level
-        self._known: set[frozenset[tuple[str, ...]]] = set()
-        self._found: list[int] = []
-        self._last_draw = 0
-
-    def draw(self, number: int) -> int:
-        """Return the draw (see :func:`rule_set_of_draw`) for the set of rules with a number from 0.
-
-        Raises :class:`~kgbench.errors.TaskError` if the world has no more sets of rules.
-        """
-        while len(self._found) <= number:
-            for _ in range(_TRIES):
-                self._last_draw += 1
-                if self._fits(self._last_draw):
-                    self._found.append(self._last_draw)
-                    break
-            else:
-                raise _too_small(self._world, self._level)
-        return self._found[number]
-
-    def _fits(self, draw: int) -> bool:
-        rules = rule_set_of_draw(self._world, self._level, draw)
-        if rules is None:
-            return False
-        # Rules that differ only in their bounds count as the same.
-        key = frozenset(
-            (rule.component, rule.target, rule.path, rule.group) for rule in rules.rules
-        )
-        if key in self._known or not trial_graphs(self._world, self._level, draw):
-            return False
-        self._known.add(key)
-        return True
-
-
-@lru_cache(maxsize=8)
-def assignments(world: World, level: int) -> Assignments:
-    """Return the sets of rules of a level about a world."""
-    return Assignments(world, level)
+    raise too_small(world, level)
 
 
 @lru_cache(maxsize=64)
 def rule_set_of_draw(world: World, level: int, draw: int) -> RuleSet | None:
     """Return the set of rules of a draw; ``None`` if the draw gives none."""
     return _draw_rules(world, level, Chance(VERSION, world.name, "rules", level, draw))
-
-
-@lru_cache(maxsize=64)
-def trial_graphs(world: World, level: int, draw: int) -> tuple[TrialGraph, ...]:
-    """Return trial graphs for the rules of a draw: as many conforming ones as violating ones.
-
-    A violating graph breaks one rule. The result is empty if the draw gives no trial graphs.
-    """
-    rules = rule_set_of_draw(world, level, draw)
-    if rules is None:
-        return ()
-    chance = Chance(VERSION, world.name, "graphs", level, draw)
-    scenes: list[Scene] = []
-    for number in range(2 * _SCENES):
-        scene = rules.scene(chance)
-        if scene is not None:
-            scenes.append(scene)
-        if len(scenes) == _SCENES or number > 2 * len(scenes) + 1:
-            break
-    if len(scenes) < _SCENES:
-        return ()
-    violating = list(_violating_graphs(rules, scenes, chance))
-    if len(violating) < TRIALS:
-        return ()
-    return (*islice(_conforming_graphs(rules, scenes, chance), TRIALS), *violating)
 
 
 def _draw_rules(world: World, level: int, chance: Chance) -> RuleSet | None:
@@ -248,18 +167,22 @@ def _draw_rules(world: World, level: int, chance: Chance) -> RuleSet | None:
     used: set[tuple[str, str]] = set()
     for number in range(3 * recipe.rules):
         name = chance.one(recipe.known if number % 2 else recipe.new)
-        rule = _KINDS[name](RuleContext(graph, chance.one(kinds), chance))
+        rule = KINDS[name](RuleContext(graph, chance.one(kinds), chance))
         if rule is None or (rule.path, rule.group) in used:
             continue
         used.add((rule.path, rule.group))
         rules.append(rule)
         if len(rules) == recipe.rules:
-            text = turtle(rules)
-            head = "\n".join(f"@prefix {name}: <{iri}> ." for name, iri in PREFIXES.items())
-            quads = ox.parse(f"{head}\n{text}", ox.RdfFormat.TURTLE)
-            shapes = ForeignShapes(quad.triple for quad in quads)
-            return RuleSet(graph, tuple(rules), f"{head}\n\n{text}", shapes)
+            return RuleSet(graph, tuple(rules), *shapes_of(rules))
     return None
+
+
+def shapes_of(rules: Sequence[Rule]) -> tuple[str, ForeignShapes]:
+    """Return the shapes of rules, in Turtle and ready to validate."""
+    head = "\n".join(f"@prefix {name}: <{iri}> ." for name, iri in PREFIXES.items())
+    text = f"{head}\n\n{turtle(rules)}"
+    quads = ox.parse(text, ox.RdfFormat.TURTLE)
+    return text, ForeignShapes(quad.triple for quad in quads)
 
 
 def _break_rules(
@@ -337,55 +260,8 @@ def _undo(
     return None
 
 
-def _conforming_graphs(
-    rules: RuleSet, scenes: Sequence[Scene], chance: Chance
-) -> Iterator[TrialGraph]:
-    """Yield the scenes, then edited ones.
-
-    Edits reach the limit of a rule, or break another rule that the schema suggests: what the rules
-    do not demand is allowed.
-    """
-    for scene in scenes:
-        yield TrialGraph(tuple(scene.triples), None)
-    keeps = [rule.keeps for rule in rules.rules if rule.keeps is not None]
-    kinds = sorted({kind for rule in rules.rules for kind in rule.kinds})
-    for number in range(4 * TRIALS):
-        turn = number // 2
-        scene = scenes[turn % len(scenes)]
-        if number % 2 and keeps:
-            edit = keeps[turn % len(keeps)](scene, chance)
-        else:
-            drawer = _KINDS[_BEYOND[turn % len(_BEYOND)]]
-            other = drawer(RuleContext(rules.graph, chance.one(kinds), chance))
-            edit = None if other is None else other.breaks(scene, chance)
-        changed = scene if edit is None else scene.changed(edit)
-        if edit is not None and not rules.shapes.findings(changed.triples):
-            yield TrialGraph(tuple(changed.triples), None)
-    for number in range(TRIALS):  # if few edits are allowed
-        yield TrialGraph(tuple(scenes[number % len(scenes)].triples), None)
-
-
-def _violating_graphs(
-    rules: RuleSet, scenes: Sequence[Scene], chance: Chance
-) -> Iterator[TrialGraph]:
-    """Yield scenes that break one rule each, all rules in turn; stop if a rule cannot be broken."""
-    indexes = list(range(len(scenes)))
-    for number in range(TRIALS):
-        rule = rules.rules[number % len(rules.rules)]
-        for index in chance.shuffled(indexes):
-            edit = rule.breaks(scenes[index], chance)
-            if edit is None:
-                continue
-            changed = scenes[index].changed(edit)
-            violations = violation_pairs(rules.shapes.findings(changed.triples))
-            if {component for _, component in violations} == {rule.component}:
-                yield TrialGraph(tuple(changed.triples), rule.component)
-                break
-        else:
-            return
-
-
-def _too_small(world: World, level: int) -> TaskError:
+def too_small(world: World, level: int) -> TaskError:
+    """Return the error to raise if a world gives no more cases."""
     return TaskError(
         f"a world of {world.instances} instances gives no more rules of level {level}: ask for "
         "fewer cases, or for a world with more instances"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kgbench.vocab import XSD
-from kgbench.worlds import scene_changes
+from kgbench.worlds import scene_changes, trial_changes
 from kgbench.worlds.model import Property
 from kgbench.worlds.rules import (
     Rule,
@@ -31,8 +31,24 @@ def closed(context: RuleContext) -> Rule | None:
     terms = " ".join(context.term(prop.iri) for prop in own)
     constraint = f"sh:closed true ; sh:ignoredProperties ( rdf:type rdfs:label {terms} )"
     kinds = (context.kind,)
-    breaks = scene_changes.foreign_property(context.kind)
-    return Rule("Closed", words, context.target, "", constraint, "Closed", kinds, (), breaks)
+    foreign = [prop for prop in context.graph.model.properties if prop not in own]
+    return Rule(
+        "Closed",
+        words,
+        context.target,
+        "",
+        constraint,
+        "Closed",
+        kinds,
+        (),
+        scene_changes.foreign_property(context.kind),
+        None,
+        tuple(
+            trial_changes.with_terms(context.kind, prop, trial_changes.odd_values()[:1])
+            for prop in foreign
+        ),
+        tuple(trial_changes.having(context.kind, (prop,), ()) for prop in own),
+    )
 
 
 def _subjects_or_objects(context: RuleContext, *, subjects: bool) -> Rule | None:
@@ -49,9 +65,22 @@ def _subjects_or_objects(context: RuleContext, *, subjects: bool) -> Rule | None
         if subjects
         else scene_changes.of_another_class(context.kind, prop)
     )
-    constraint = f"sh:class {context.term(kind)}"
+    more, keeps = trial_changes.of_classes(
+        context.graph.model, kind, trial_changes.ends_of(prop, subjects=subjects)
+    )
     return Rule(
-        "Class", words, target, "", constraint, target, (context.kind,), (prop.iri,), breaks
+        "Class",
+        words,
+        target,
+        "",
+        f"sh:class {context.term(kind)}",
+        target,
+        (context.kind,),
+        (prop.iri,),
+        breaks,
+        None,
+        (*more, trial_changes.strangers(prop)),
+        keeps,
     )
 
 
@@ -78,6 +107,8 @@ def inverse(context: RuleContext) -> Rule | None:
         (prop.iri,),
         breaks,
         keeps,
+        (trial_changes.strangers(prop, most + 1),),
+        (trial_changes.strangers(prop, most),),
     )
 
 
@@ -90,6 +121,14 @@ def _logical(component: str) -> RuleDrawer:
         either = f'a value of "{first.label}" or of "{second.label}", '
         words = f"Every {context.label} has {either}" + (
             "or of both." if component == "Or" else "and not of both."
+        )
+        none, both = (
+            trial_changes.having(context.kind, (), (first, second)),
+            trial_changes.having(context.kind, (first, second), ()),
+        )
+        alone = (
+            trial_changes.having(context.kind, (first,), (second,)),
+            trial_changes.having(context.kind, (second,), (first,)),
         )
         parts = " ".join(
             f"[ sh:property [ sh:path {context.term(prop.iri)} ; sh:minCount 1 ] ]"
@@ -109,6 +148,8 @@ def _logical(component: str) -> RuleDrawer:
             (first.iri, second.iri),
             breaks,
             scene_changes.only(context.kind, first, second),
+            (none, both) if component == "Xone" else (none,),
+            alone if component == "Xone" else (*alone, both),
         )
 
     return draw
@@ -125,7 +166,20 @@ def negated(context: RuleContext) -> Rule | None:
     breaks = scene_changes.more(context.kind, prop, 0)
     kinds = (context.kind, *((prop.range,) if prop.links else ()))
     return Rule(
-        "Not", words, context.target, "", constraint, f"Not {path}", kinds, (prop.iri,), breaks
+        "Not",
+        words,
+        context.target,
+        "",
+        constraint,
+        f"Not {path}",
+        kinds,
+        (prop.iri,),
+        breaks,
+        None,
+        tuple(
+            trial_changes.with_term(context.kind, prop, value)
+            for value in trial_changes.odd_values()[:3]
+        ),
     )
 
 
@@ -153,6 +207,10 @@ def _qualified(context: RuleContext, *, least: bool) -> Rule | None:
         else scene_changes.two_in(context.kind, prop, kind)
     )
     component = "QualifiedMinCount" if least else "QualifiedMaxCount"
+    one = trial_changes.one_in(context.kind, prop, kind)
+    none = trial_changes.with_terms(context.kind, prop, trial_changes.odd_values()[:3])
+    first = one if least else scene_changes.two_in(context.kind, prop, kind)
+    others, same = trial_changes.of_classes(model, kind, first=first)
     return Rule(
         component,
         words,
@@ -163,6 +221,9 @@ def _qualified(context: RuleContext, *, least: bool) -> Rule | None:
         (context.kind, prop.range),
         (prop.iri,),
         breaks,
+        None,
+        (*others, none) if least else same,
+        (one, *same) if least else (one, none, *others),
     )
 
 

@@ -172,7 +172,7 @@ class Updates(WritingSheet):
                 "are stated (0 where none is), to each of the",
                 ".",
                 "INSERT { ?x t:number ?number }",
-                "{ SELECT ?x (COUNT(DISTINCT ?value) AS ?number) WHERE {\n"
+                "{ SELECT ?x (COUNT(?value) AS ?number) WHERE {\n"
                 f"    ?x rdfs:label ?name . OPTIONAL {{ ?x {self._term(prop)} ?value }} }} "
                 "GROUP BY ?x }",
                 each_once=True,

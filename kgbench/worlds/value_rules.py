@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+import pyoxigraph as ox
+
 from kgbench.vocab import RDF, RDFS, XSD
-from kgbench.worlds import scene_changes
+from kgbench.worlds import scene_changes, trial_changes
 from kgbench.worlds.generator import LANGUAGES
 from kgbench.worlds.rules import (
     Rule,
@@ -40,6 +42,7 @@ def min_count(context: RuleContext) -> Rule | None:
     return rule(
         scene_changes.fewer(context.kind, prop, least),
         scene_changes.as_many(context.kind, prop, least),
+        [trial_changes.with_terms(context.kind, prop, ())],
     )
 
 
@@ -54,6 +57,7 @@ def max_count(context: RuleContext) -> Rule | None:
     return rule(
         scene_changes.more(context.kind, prop, most),
         scene_changes.as_many(context.kind, prop, most),
+        [trial_changes.with_terms(context.kind, prop, trial_changes.odd_values()[: most + 1])],
     )
 
 
@@ -66,7 +70,14 @@ def datatype(context: RuleContext) -> Rule | None:
     thing = with_article(context.label)
     words = f'Every value of "{prop.label}" of {thing} has the datatype xsd:{name}.'
     rule = context.on("Datatype", prop, words, f"sh:datatype xsd:{name}")
-    return rule(scene_changes.of_another_type(context.kind, prop), None)
+    return rule(
+        scene_changes.of_another_type(context.kind, prop),
+        None,
+        (
+            trial_changes.with_term(context.kind, prop, value)
+            for value in trial_changes.odd_values(prop.range)
+        ),
+    )
 
 
 def of_class(context: RuleContext) -> Rule | None:
@@ -81,6 +92,9 @@ def of_class(context: RuleContext) -> Rule | None:
     return rule(
         scene_changes.of_another_class(context.kind, prop),
         scene_changes.other_value(context.kind, prop),
+        *trial_changes.of_classes(
+            context.graph.model, prop.range, trial_changes.values_of(context.kind, prop)
+        ),
     )
 
 
@@ -103,6 +117,7 @@ def _bound(component: str, words: tuple[str, str], *, low: bool, strict: bool) -
         return rule(
             scene_changes.with_value(context.kind, prop, wrong),
             scene_changes.with_value(context.kind, prop, right),
+            [trial_changes.with_term(context.kind, prop, trial_changes.UNKNOWN)],
         )
 
     return draw
@@ -132,6 +147,14 @@ def language_in(context: RuleContext) -> Rule | None:
     return rule(
         scene_changes.in_language(context.kind, prop, other),
         scene_changes.in_language(context.kind, prop, second),
+        (
+            trial_changes.with_term(context.kind, prop, value)
+            for value in (*_texts(other, "it"), *trial_changes.odd_values()[:3])
+        ),
+        (
+            trial_changes.with_term(context.kind, prop, value)
+            for value in _texts(first, second, f"{first}-x-other")
+        ),
     )
 
 
@@ -142,11 +165,28 @@ def node_kind(context: RuleContext) -> Rule | None:
         return None
     words = f'Every value of "{prop.label}" of {with_article(context.label)} is an IRI.'
     rule = context.on("NodeKind", prop, words, "sh:nodeKind sh:IRI")
-    return rule(scene_changes.named_in_words(context.kind, prop), None)
+    return rule(
+        scene_changes.named_in_words(context.kind, prop),
+        None,
+        (
+            trial_changes.with_term(context.kind, prop, value)
+            for value in trial_changes.odd_values()[1:]
+        ),
+    )
+
+
+def _texts(*tags: str) -> list[ox.Literal]:
+    return [ox.Literal("text", language=tag) for tag in tags]
 
 
 def _of_names(
-    component: str, words: str, constraint: str, breaks: ThingChange, keeps: ThingChange
+    component: str,
+    words: str,
+    constraint: str,
+    breaks: ThingChange,
+    keeps: ThingChange | None,
+    *,
+    letters: str = "",
 ) -> RuleDrawer:
     def draw(context: RuleContext) -> Rule:
         sentence = f"The name (rdfs:label) of every {context.label} {words}."
@@ -161,7 +201,8 @@ def _of_names(
             kinds,
             (RDFS.label,),
             scene_changes.change_name(breaks, context.kind),
-            scene_changes.change_name(keeps, context.kind),
+            None if keeps is None else scene_changes.change_name(keeps, context.kind),
+            tuple(trial_changes.beginning_with(context.kind, letter) for letter in letters),
         )
 
     return draw
@@ -185,7 +226,8 @@ def _pattern(context: RuleContext) -> Rule | None:
         words,
         'sh:pattern "^[A-Z]"',
         scene_changes.uncapitalised,
-        scene_changes.no_change,
+        None,
+        letters="aÄ4_",
     )(context)
 
 

@@ -33,8 +33,8 @@ MADE = {
     "OwlEntailmentWorld": "743f5aab76b42795ce72ac438edda7c4df33a792f924d52087c20cdbb3398077",
     "OwlJustificationWorld": "43f0cebb6b9cf925133fff025e8294a134fc13ffd9b18baac1178caa5352c729",
     "OwlRepairWorld": "f57bee3253602b3a3d5b2a502445a1e741a69a955ea4eaede0e0deff47783d6f",
-    "OwlWritingWorld": "2e68f058afd880a9a4b0f2928ccbd5fb271c91775762183c9cecdd1813624d7c",
-    "Rdf12World": "791036c15c9c29a0cb6437f041b9fd84340fd846de28491c587d5f6f9b70e8f8",
+    "OwlWritingWorld": "024a16ec294e29bb51e97484f939232c5c3a74fc88dd11b0e0f15e3b6f36b060",
+    "Rdf12World": "cf919bcd5da4cd1cfd3e985eddca2353767491766a0f9df3d42618bc224a155b",
     "RdfConnectionTwin": "28484cfeeff53c1a47095179f3550c3b461f01d577e2186d9d57641585c91bf4",
     "RdfSyntaxTwin": "55b1e558149c03208435e50d269f0454bbb7972b266100778a40f538754e7386",
     "RmlMappingWorld": "50af7de6293251c3050e3721b329e22874d5060138b7981901812c420a232c4a",
@@ -43,12 +43,12 @@ MADE = {
     "Sparql2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
     "SparqlSyntaxTwin": "c0c3172addc8d763212fa2fc3a90dd09c6b01798ef0f330a231808719d272b34",
     "Text2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
-    "Text2ConstructWorld": "95817d38fb8e3b65a3d3c657f6a0c5a9532d250165cf122ec7a4061c674e46fb",
-    "Text2ShaclWorld": "e5a37c695b7ca270130d1257dc9ad3822a43383389564797bc53555246eff093",
-    "Text2SparqlToolsWorld": "6fbd988d0d56c5d22d6764e928a83108fba8db4fd9ca35e0d63e29df8a5fe30d",
+    "Text2ConstructWorld": "fe02dd6038c189bf76c5f6d3f32b8ad3a4078cb3b27ed5150df3756902963564",
+    "Text2ShaclWorld": "4821d778948164392e1a2193f3199f51da04d042de218e658763f56c8c99ae25",
+    "Text2SparqlToolsWorld": "f567bfef660d0c702e3ec41267e128a767900a85759b35d217000cc3319f2d7a",
     "Text2SparqlTwin": "bacbaecd80ba8097dc1f51114ac43ccb1798c342c989b99fd08b8a944dafb492",
-    "Text2SparqlWorld": "b9af6233d641c451eb5119e420e375ed0a487ae93fb605d1f6b8e5fd46c3a05d",
-    "Text2UpdateWorld": "97acfa29de6c3df1ae7037b8e7b5bcef1b96023bd13f5f3ddeab9acdef5ed867",
+    "Text2SparqlWorld": "4c378ce0e0ff285802b32aee5779856db7e9282c6522ec5d84a10334a836e976",
+    "Text2UpdateWorld": "0fe2d30baf19a8ba29a81689641b78eb7a2b220b37a62d82f374752a2117108b",
     "TurtleErrorsTwin": "6bcdd277f23bd7782e03be7139c164109361d0293ea2325fdf96302d148d3eae",
 }
 # Digests of a world with each kind of names; any other text requires a new version of the
@@ -61,8 +61,8 @@ WORLDS = {
 DIFFERENT = {
     "JsonLdContextWorld": "document",
     "JsonLdFrameWorld": "tree",
-    "Text2ConstructWorld": "question",
-    "Text2UpdateWorld": "question",
+    "Text2ConstructWorld": "fe02dd6038c189bf76c5f6d3f32b8ad3a4078cb3b27ed5150df3756902963564",
+    "Text2UpdateWorld": "0fe2d30baf19a8ba29a81689641b78eb7a2b220b37a62d82f374752a2117108b",
 }
 WITH_TOOLS = "Text2SparqlToolsWorld"  # answered in dialogues: tests/tools/test_worlds.py
 MANY, FEW = 60, 2  # cases of a labelled task

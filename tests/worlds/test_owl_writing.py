@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kgbench.tasks import ontology_answers
@@ -35,6 +37,78 @@ def test_what_entails_everything_is_worth_nothing():
     assert verdict.feedback == "content"
     nothing = scores(case, [f"{name} a owl:Class .", "o:a rdfs:subClassOf o:b ."])
     assert (nothing["entailed"], nothing["refrained"], nothing["informedness"]) == (0.0, 1.0, 0.0)
+
+
+UNSAID = (
+    "{c} rdfs:subClassOf {d} .",
+    "{c} owl:disjointWith {d} .",
+    "{c} owl:equivalentClass {d} .",
+    "{c} rdfs:subClassOf [ owl:onProperty {p} ; owl:someValuesFrom {d} ] .",
+    "{c} rdfs:subClassOf [ owl:onProperty {p} ; owl:cardinality 1 ] .",
+    "{c} owl:equivalentClass [ owl:unionOf ( {c} {d} ) ] .",
+    "{c} rdfs:subClassOf o:Other .",
+    "{c} owl:hasKey ( {p} ) .",
+    "{p} rdfs:domain {c} .",
+    "{p} rdfs:range [ owl:intersectionOf ( {c} {d} ) ] .",
+    "{p} rdfs:subPropertyOf {q} .",
+    "{p} rdfs:subPropertyOf [ owl:inverseOf {q} ] .",
+    "{p} owl:inverseOf {q} .",
+    "{p} owl:propertyDisjointWith {q} .",
+    "{p} owl:propertyChainAxiom ( {q} {q} ) .",
+    *(
+        f"{{p}} a owl:{kind}Property ."
+        for kind in (
+            *("Symmetric", "Asymmetric", "Transitive", "Functional", "InverseFunctional"),
+            *("Irreflexive", "Reflexive"),
+        )
+    ),
+    "o:i a {c} .",
+    "o:i {p} o:j .",
+    "[] a owl:AllDisjointClasses ; owl:members ( {c} {d} ) .",
+)
+
+
+def case_of(sentences, classes, properties):
+    """Return a case with these axioms and names, and with one probe of each kind."""
+    case = cases(WRITING, 1, 1)[0]
+    names = [f"o:{name} a owl:Class ." for name in classes]
+    names += [f"o:{name} a owl:ObjectProperty ." for name in properties]
+    facts = {"about": "subclass", "facts": ["o:x a o:A ."]}
+    probes = [
+        {**facts, "goal": "o:x a o:B .", "follows": True},
+        {**facts, "goal": "o:x a o:p .", "follows": False},
+    ]
+    data = {**case.data, "axioms": sentences, "declarations": names, "probes": probes}
+    return replace(case, data=data)
+
+
+@pytest.mark.parametrize("text", UNSAID)
+def test_an_axiom_that_no_sentence_says_is_noticed(text):
+    """An additional axiom about names that no sentence links lowers all scores of a whole."""
+    stated = ["o:A rdfs:subClassOf o:B .", "o:p rdfs:domain o:A ."]
+    more = text.format(c="o:C", d="o:D", p="o:q", q="o:r")
+    verdict = judged(case_of(stated, "ABCD", "pqr"), ontology_answers.fenced([*stated, more]))
+
+    assert verdict.scores["precision"] == 2 / 3
+    assert verdict.scores["informedness"] < 0.7
+    assert verdict.scores["exact"] == 0
+    assert len(verdict.infos["unsaid"]) == 1
+
+
+def test_what_follows_or_says_nothing_is_no_more():
+    """Consequences, declarations, annotations and names for expressions cost nothing."""
+    sentences = ["o:A rdfs:subClassOf o:B .", "o:B rdfs:subClassOf o:C .", "o:p rdfs:domain o:A ."]
+    case = case_of(sentences, "ABC", "p")
+    more = [
+        "o:A rdfs:subClassOf o:C , o:A , owl:Thing ; rdfs:label 'a' .",
+        "o:p rdfs:domain o:C , [ owl:intersectionOf ( o:A o:B ) ] ; a rdf:Property .",
+        "o:Both owl:equivalentClass [ owl:intersectionOf ( o:A o:B ) ] . o:Both a owl:Class .",
+        "o:Both rdfs:subClassOf o:C . [ owl:unionOf ( o:A o:B ) ] rdfs:subClassOf o:C .",
+        "<urn:x> a owl:Ontology ; <urn:by> 'x' . o:A <urn:by> o:B .",
+    ]
+    found = scores(case, [*sentences, *more])
+
+    assert (found["precision"], found["exact"]) == (1.0, 1.0)
 
 
 SAID_OTHERWISE = {
@@ -71,7 +145,8 @@ def test_what_says_the_same_in_other_words_is_right():
                 or one.turtle
                 for one in drawn.axioms
             ]
-            assert scores(case, lines)["exact"] == 1.0, lines
+            said = scores(case, lines)
+            assert (said["exact"], said["precision"]) == (1.0, 1.0), lines
 
     assert tried == SAID_OTHERWISE.keys()
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import pyoxigraph as ox
@@ -14,7 +15,7 @@ from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from kgbench.vocab import OWL, RDFS
-from kgbench.worlds import shape_cases, structural_rules, value_rules
+from kgbench.worlds import generator, shape_cases, shape_trials, structural_rules, value_rules
 from kgbench.worlds.generator import World
 from kgbench.worlds.scenes import violation_pairs
 from tests.support import families
@@ -58,13 +59,13 @@ def test_faults_are_what_both_engines_find(level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_mutants_break_one_constraint_each(level):
     """Each mutant breaks one component in both engines, and every rule is broken by some graph."""
-    draw = shape_cases.assignments(WORLD, level).draw(0)
+    draw = shape_trials.assignments(WORLD, level).draw(0)
     rules = shape_cases.rule_set_of_draw(WORLD, level, draw)
-    graphs = shape_cases.trial_graphs(WORLD, level, draw)
+    graphs = shape_trials.trial_graphs(WORLD, level, draw)
     found = [{one.component for one in rules.shapes.findings(graph.triples)} for graph in graphs]
 
     assert found == [{graph.broken} if graph.broken else set() for graph in graphs]
-    assert [graph.broken is None for graph in graphs].count(True) == shape_cases.TRIALS
+    assert [graph.broken is None for graph in graphs].count(True) >= shape_trials.LEAST
     assert {graph.broken for graph in graphs} == {None, *(rule.component for rule in rules.rules)}
     for graph, components in zip(graphs, found, strict=True):
         assert {one.component for one in rules.shapes.by_pyshacl(graph.triples)} == components
@@ -150,6 +151,44 @@ def test_demands_of_the_schema_alone_are_too_much(level):
         scores = judged(case, f"```turtle\n{shapes}\n```").scores
 
         assert (scores["refused"], scores["accepted"] < 0.95) == (1.0, True)
+
+
+#: Changes of reference shapes: a level whose rules have the pattern, and its replacement.
+CHANGED = {
+    "broad target": (1, "targetClass w:(Device|Publication)", "targetClass w:Product"),
+    "narrow target": (1, "targetClass w:Product", "targetClass w:Device"),
+    "direct type": (
+        1,
+        r"sh:class (w:\w+)",
+        r"sh:property [ sh:path rdf:type ; sh:hasValue \1 ]",
+    ),
+    "no class": (1, r"sh:class w:\w+", "sh:nodeKind sh:BlankNodeOrIRI"),
+    "node kind": (2, "sh:nodeKind sh:IRI", "sh:nodeKind sh:BlankNodeOrIRI"),
+    "more languages": (3, r"sh:languageIn \(", 'sh:languageIn ( "it"'),
+    "no property": (3, r"rdfs:label w:\w+", "rdfs:label"),
+    "only one": (4, "sh:or ", "sh:xone "),
+    "both": (4, "sh:xone ", "sh:or "),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_shapes_that_say_something_else_are_noticed(name):
+    """Shapes with one change do not keep the full score."""
+    level, pattern, replacement = CHANGED[name]
+    case = cases(WRITING, level, 1)[0]
+    world = generator.world_of_name(case.data["graphName"])
+    for draw in range(1, 400):
+        rules = shape_cases.rule_set_of_draw(world, level, draw)
+        # A closed shape also permits the paths of its property shapes.
+        if rules is None or (name == "no property" and "sh:path" in rules.text.split("closed")[-1]):
+            continue
+        changed = re.sub(pattern, replacement, rules.text, count=1)
+        if changed != rules.text and shape_trials.trial_graphs(world, level, draw):
+            drawn = replace(case, data={**case.data, "draw": draw})
+            scores = judged(drawn, f"```turtle\n{changed}\n```").scores
+            assert (scores["wellFormed"], scores["informedness"] < 1) == (1.0, True), changed
+            return
+    raise AssertionError(f"no shapes have the pattern {pattern}")
 
 
 SHAPES = (
@@ -313,5 +352,5 @@ def test_what_a_world_has_not_is_refused(monkeypatch):
     with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
         shape_cases.draw_faulty_graph(World("b", 400), 5, 0)
     with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
-        shape_cases.Assignments(World("b", 400), 5).draw(0)
+        shape_trials.Assignments(World("b", 400), 5).draw(0)
     shape_cases.rule_set_of_draw.cache_clear()

@@ -17,7 +17,7 @@ from kgbench.tasks import world_statements
 from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import answers as hostile_answers
 from kgbench.vocab import RDF
-from kgbench.worlds import notations, report_questions, statements
+from kgbench.worlds import misreadings, notations, report_questions, statements
 from kgbench.worlds.generator import World
 from tests.support import families
 
@@ -179,6 +179,27 @@ def test_queries_that_misread_a_question_are_wrong(label, mistakes):
                 wrong = right.replace(part, instead)
                 assert judged(case, wrong).scores["exact"] == 0.0, wrong
     assert min(made[part] for part in mistakes) > 3
+
+
+@pytest.mark.parametrize("level", [2, 3, 4])
+def test_bounds_and_counts_are_told_apart(level):
+    """A bound that is exclusive, of the year or text, or left out, has another result."""
+    made = Counter()
+    for case in cases(f"query-natural-{level}", 4):
+        query = case.data["refSparql"]
+        wrong = {
+            "exclusive": misreadings.exclusive(query),
+            "type": misreadings.of_another_type(query),
+            "all": misreadings.of_counts(query),
+            "no bound": [re.sub(r"FILTER\(\?\w+ >= [^)]*\)", "", query)],
+        }
+        for name, texts in wrong.items():
+            for text in texts:
+                if text != query:
+                    made[name] += 1
+                    assert judged(case, f"```sparql\n{text}\n```").scores["exact"] == 0.0, text
+    assert min(made[name] for name in ("exclusive", "type", "no bound")) > 0
+    assert made["all"] or level > 2
 
 
 def _forms_of(case):

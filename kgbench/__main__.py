@@ -7,10 +7,14 @@ import sys
 
 
 def main() -> None:
-    """Load the command line and run it."""
+    """Load the command line and run it, in a child process if it reads what others made."""
     try:
         from kgbench.cli import main as command_line
+        from kgbench.cli.interruption import supervised
 
+        status = supervised(sys.argv[1:])
+        if status is not None:
+            raise SystemExit(status)
         command_line()
     except KeyboardInterrupt:  # during loading: a running command reports an interrupt itself
         sys.stderr.write("kgbench: interrupted\n")

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from kgbench.cli.help_format import with_help_format
-from kgbench.cli.interruption import Commands, supervised
+from kgbench.cli.interruption import Commands
 from kgbench.errors import KgbenchError, WriteFailed
 
 COMMANDS = (
@@ -144,8 +144,6 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         words = sys.argv[1:]
-        if (status := supervised(words)) is not None:
-            raise SystemExit(status)
         (_listing() if words in _LISTS else build_app(_requested_commands(words)))()
     except KgbenchError as error:
         if "--debug" in sys.argv:

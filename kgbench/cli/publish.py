@@ -145,8 +145,8 @@ def publish(
         typer.Option(
             "--key",
             metavar="PUBLIC",
-            help="With --check: a public key, or its file, that must verify the signatures; "
-            "repeatable.",
+            help="With --check: a trusted public key, its file, or a list of keys (.keys); one "
+            "must have signed; repeatable.",
         ),
     ] = None,
     max_megabytes: Annotated[

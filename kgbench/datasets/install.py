@@ -185,6 +185,7 @@ def download(url: str, budget: Budget | None = None) -> bytes:
     except ResponseTooLarge:
         raise ImportRefused(f"{url} is larger than {most} bytes") from None
     except (Misbehaviour, OSError) as error:
+        budget.remaining()  # a spent budget names its option
         reason = " ".join(str(error).split())
     raise ImportRefused(
         f"{url} cannot be fetched: {reason}; 'install --from DIR' takes a copy that you have"

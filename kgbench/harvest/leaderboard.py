@@ -27,6 +27,7 @@ from kgbench.harvest import sources
 from kgbench.harvest.shared_runs import uncounted_runs
 from kgbench.harvest.sources import HarvestedSource
 from kgbench.rdf import queries
+from kgbench.signing.key_list import KeyList
 from kgbench.store import open_reader
 from kgbench.store.protocol import Store
 
@@ -137,6 +138,8 @@ def _trusted_sources(
         if not any(source.is_called(name) for _, source in known):
             there_are = ", ".join(source.name for _, source in known)
             raise QueryError(f"no source is called '{name}'; there are: {there_are}")
+    vouched = [source for _, source in known if source.vouched]
+    revoked = {entry.key for source in vouched for entry in KeyList(source.keys).revoked}
     for path, source in known:
         if trust and not any(source.is_called(name) for name in trust):
             notes.append(f"Left out: {source.name}, which --trust does not name.")
@@ -144,6 +147,11 @@ def _trusted_sources(
             notes.append(
                 f"Left out: {source.name} is {source.trust}: name it with --trust, or harvest it "
                 "with --key."
+            )
+        elif not trust and source.signer in revoked:
+            notes.append(
+                f"Left out: {source.name} is {source.trust}, but a trusted source has revoked that "
+                "key: harvest it with its publisher's new key, or name it with --trust."
             )
         else:
             yield path, source

@@ -14,6 +14,7 @@ import pytest
 
 from kgbench.errors import QueryError, ResourceError
 from kgbench.harvest import shared_runs, sources
+from kgbench.harvest.leaderboard import _trusted_sources
 from kgbench.harvest.shared_runs import PublishedRun
 from kgbench.publish.checks import file_reading
 from kgbench.signing.keys import SigningKey
@@ -222,11 +223,15 @@ def test_a_revocation_holds_for_every_source(groups, tmp_path):
     old = ada.public
     bob.key = bob.folder / "shared"
     seal(bob)
+    harvested([bob.site], into, [old])
     renewed(ada, "next")
     harvested([ada.site], into, [ada.public])
     [refused] = harvested([bob.site], into, [old])
 
     assert "vouches for nothing" in refused.refused
+    notes = []
+    assert [source.name for _, source in _trusted_sources(into, (), notes)] == ["ada"]
+    assert "has revoked that key" in notes[0]
 
 
 def test_a_source_does_not_take_the_place_of_another(groups, tmp_path):

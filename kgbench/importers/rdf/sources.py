@@ -220,10 +220,9 @@ def fetch(
     :class:`~kgbench.errors.ImportRefused` for any other failure.
     """
     max_bytes = budget.bytes if max_bytes is None else min(max_bytes, budget.bytes)
-    seconds = budget.remaining()
-    limits = Limits(max_bytes, max_bytes, seconds)
+    limits = Limits(max_bytes, max_bytes, budget.remaining())
     try:
-        with web.request(url, limits, idle=min(_TIMEOUT, seconds), follow=follow) as response:
+        with web.request(url, limits, idle=_TIMEOUT, follow=follow) as response:
             _save(response, url, target)
         budget.spend(target.stat().st_size)
     except FileNotFoundError:
@@ -234,6 +233,7 @@ def fetch(
         message = f"{_public_url(url)}: larger than {max_bytes} bytes: not fetched"
         raise ImportRefused(message) from None
     except Misbehaviour as error:
+        budget.remaining()  # a spent budget names its option
         raise ImportRefused(f"{_public_url(url)}: {error}") from None
     except OSError as error:
         reason = " ".join(str(error).split())

@@ -311,8 +311,7 @@ class Verdict:
 
     ``scores`` maps short metric names to values; a score that its formula leaves undefined is
     absent. ``infos`` are further details, JSON-shaped. ``next_prompt`` is the feedback to send,
-    ``None`` at the end of the dialogue, and ``feedback`` its kind (``syntax``, ``content``,
-    ``format`` or ``empty-result``).
+    ``None`` at the end of the dialogue, and ``feedback`` its kind, such as ``syntax``.
     """
 
     scores: Mapping[str, float]
@@ -338,10 +337,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class ParsedGraph:
-    """An RDF document after parsing: N-Triples lines (without newline), or the parser's message.
-
-    ``triples`` is ``None`` exactly when the document does not parse; ``error`` is then set.
-    """
+    """The N-Triples lines of an RDF document (without newline), or the error of its parser."""
 
     triples: tuple[str, ...] | None
     error: str | None = None

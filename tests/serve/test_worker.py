@@ -118,7 +118,7 @@ def test_datasets_of_request_and_query_replace_the_union(answers, clause, reques
 @pytest.mark.parametrize(
     ("job", "kind", "words"),
     [
-        ({"query": "SELECT nothing"}, "query", "expected"),
+        ({"query": "SELECT nothing"}, "query", "is no word of SPARQL"),
         ({"query": EVERYTHING}, "limit", "exceeds the size limit of this server"),
         ({"query": EVERYTHING, "rows": 10**6, "bytes": 99}, "limit", "size limit"),
         ({"graph": f"{BASE}graph/catalogue", "format": "nt"}, "limit", "size limit"),

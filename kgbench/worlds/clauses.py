@@ -9,6 +9,7 @@ drawn from a thing that meets the other conditions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
@@ -75,6 +76,7 @@ class ClauseContext(NamedTuple):
         return self.graph.model.kinds[kind].plural
 
 
+_VALUES: Final = re.compile(r'(VALUES \?\w+ \{) ("[^"]*") ("[^"]*") (\}.*)')
 ClauseDrawer = Callable[[ClauseContext], Iterator[Clause]]
 
 
@@ -285,3 +287,20 @@ def _bounds(prop: Property, limit: int, *, least: bool) -> str:
 
 def _term(prop: Property, value: int) -> str:
     return str(value) if prop.range == XSD.integer else f'"{date.fromordinal(value)}"^^xsd:date'
+
+
+def alternatives(pattern: str) -> list[str]:
+    """Split a pattern with UNION, or with two VALUES."""
+    if values := _VALUES.fullmatch(pattern):
+        start, first, second, end = values.groups()
+        return [f"{start} {value} {end}" for value in (first, second)]
+    return pattern.split(" UNION ")
+
+
+def wrong_conditions(parts: Sequence[Clause]) -> Iterator[Sequence[Clause]]:
+    """Yield the clauses without each of them, and with each mistake in one of them."""
+    for number, part in enumerate(parts):
+        before, after = parts[:number], parts[number + 1 :]
+        yield [*before, *after]
+        for misread in part.misread():
+            yield [*before, misread, *after]

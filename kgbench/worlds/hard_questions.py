@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from kgbench.worlds.clauses import Clause, ClauseContext, at_least, prefixed_name
+from kgbench.worlds.clauses import Clause, ClauseContext, at_least, prefixed_name, wrong_conditions
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import absent_properties
 from kgbench.worlds.naming import word
-from kgbench.worlds.questions import Form, Question, Sheet, wrong_conditions
+from kgbench.worlds.questions import Form, Question, Sheet
 
 ANSWERED, EMPTY, UNANSWERABLE = "answered", "empty", "unanswerable"
 UNKNOWN_THING, UNKNOWN_PROPERTY = "unknown-thing", "unknown-property"

@@ -30,7 +30,6 @@ _ORDER: Final = tuple(clauses.KINDS)
 _PERHAPS: Final = re.compile(  # what a thing need not have
     r"(?:OPTIONAL|NOT EXISTS) \{[^{}]*\}|\{[^{}]*\} UNION \{[^{}]*\}"
 )
-_VALUES: Final = re.compile(r'(VALUES \?\w+ \{) ("[^"]*") ("[^"]*") (\}.*)')
 _NUMBER: Final = re.compile(r"(?<=[<>]= )(?:[0-9]+|\"[0-9-]+\")")
 
 # By level: groups of features (one is drawn from each), and forms of the question. What is repeated
@@ -204,7 +203,7 @@ class Sheet:
     def _select_others(self, kind: str, parts: Sequence[Clause]) -> bool:
         """Return whether wrong conditions select other things; if not, no result can differ."""
         iris = self._selected(kind, parts)
-        return all(self._selected(kind, wrong) != iris for wrong in wrong_conditions(parts))
+        return all(self._selected(kind, wrong) != iris for wrong in clauses.wrong_conditions(parts))
 
     def _selected(self, kind: str, parts: Sequence[Clause]) -> frozenset[str]:
         return self._matching(self._typed(kind)).intersection(
@@ -213,7 +212,7 @@ class Sheet:
 
     def _match(self, pattern: str) -> frozenset[str]:
         """Return the IRIs of the things that match a pattern."""
-        alternatives = _alternatives(pattern)
+        alternatives = clauses.alternatives(pattern)
         if len(alternatives) > 1:  # each of them recurs in other clauses
             return frozenset().union(*map(self._matching, alternatives))
         start = "?x a ?class . " if pattern.startswith("FILTER") else ""  # a filter binds nothing
@@ -270,7 +269,7 @@ class Sheet:
         """Yield the question without each part, and with each mistake in one of its parts."""
         for misread in form.misread():
             yield kind, parts, misread
-        for other in wrong_conditions(parts):
+        for other in clauses.wrong_conditions(parts):
             yield kind, other, form
         parent = self._graph.model.kinds[kind].parent
         if parent is not None and not self._implies(parts, form, kind):
@@ -380,23 +379,6 @@ class Sheet:
 
     def _measures(self, kind: str, used_properties: set[str]) -> list[Any]:
         return [prop for prop in self._free(kind, used_properties) if prop.range == XSD.integer]
-
-
-def _alternatives(pattern: str) -> list[str]:
-    """Split a pattern with UNION, or with two VALUES."""
-    if values := _VALUES.fullmatch(pattern):
-        start, first, second, end = values.groups()
-        return [f"{start} {value} {end}" for value in (first, second)]
-    return pattern.split(" UNION ")
-
-
-def wrong_conditions(parts: Sequence[Clause]) -> Iterator[Sequence[Clause]]:
-    """Yield the clauses without each of them, and with each mistake in one of them."""
-    for number, part in enumerate(parts):
-        before, after = parts[:number], parts[number + 1 :]
-        yield [*before, *after]
-        for misread in part.misread():
-            yield [*before, misread, *after]
 
 
 @lru_cache(maxsize=16)

@@ -26,7 +26,7 @@ from kgbench.worlds.statements import (
     Term,
 )
 
-_TRIES: Final = 400
+_TRIES: Final = 4_000
 _STATEMENTS, _REPORTS, _ABOUT = 24, 34, 24
 _SOURCES: Final = 4
 _SUBJECTS: Final = 4  # of each property, so that most have several statements by it

@@ -196,6 +196,16 @@ class _Trials:
             scene = None if rule is None else self._edited(rule.breaks, self._conforms)
             if scene is not None:
                 yield scene
+        terms = self._rules.graph.terms
+        ranges = {prop.iri: prop.range for prop in self._rules.graph.model.properties if prop.links}
+        for rule in self._rules.rules:
+            kind = self._kinds.get(rule.target, rule.kinds[0])
+            for iri in rule.properties:
+                range_ = terms[ranges[iri]] if iri in ranges else None
+                for change in trial_changes.free_values(kind, terms.get(iri, iri), range_):
+                    scene = self._edited(change, self._conforms)
+                    if scene is not None:
+                        yield scene
         targets = {self._kinds.get(rule.target, kinds[0]) for rule in self._rules.rules}
         for fill in (trial_changes.anything, trial_changes.nothing):
             scene = self._chance.one(self._scenes)

@@ -6,7 +6,7 @@ As in :mod:`kgbench.worlds.scene_changes`, a SHACL engine decides what a change 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -28,6 +28,7 @@ from kgbench.worlds.scenes import TYPE, Edit, Scene
 
 UNKNOWN: Final = ox.NamedNode(f"{RESOURCE}Unknown")
 """A thing that has no class."""
+_SHORT: Final = ox.NamedNode("URN:unknown")  # as short as names, and with a capital letter
 _BLANK: Final = ox.BlankNode("unknown")
 _ABOVE: Final = ox.NamedNode(RDFS.subClassOf)
 _OF_TYPES: Final = {
@@ -75,6 +76,31 @@ def with_terms(kind: str, prop: Property, values: Sequence[Value]) -> Change:
         return Edit(tuple(scene.triples_of(thing, predicate)), added)
 
     return somewhere(kind, of)
+
+
+def free_values(kind: str, path: str, range_: str | None) -> Iterator[Change]:
+    """Yield changes of the values of a predicate: none, two more, a blank node, an IRI."""
+    predicate = ox.NamedNode(path)
+
+    def none(scene: Scene, _: Chance, thing: ox.NamedNode) -> Edit:
+        return Edit(tuple(scene.triples_of(thing, path)))
+
+    def more(scene: Scene, _: Chance, thing: ox.NamedNode) -> Edit:
+        known = {triple.object for triple in scene.triples if triple.predicate == predicate}
+        known -= {triple.object for triple in scene.triples_of(thing, path)}
+        added = (ox.Triple(thing, predicate, value) for value in sorted(known, key=str)[:2])
+        return Edit(added=tuple(added))
+
+    def blank(scene: Scene, _: Chance, thing: ox.NamedNode) -> Edit:
+        kinds = () if range_ is None else (ox.Triple(_BLANK, TYPE, ox.NamedNode(range_)),)
+        added = (ox.Triple(thing, predicate, _BLANK), *kinds)
+        return Edit(tuple(scene.triples_of(thing, path)), added)
+
+    def unknown(scene: Scene, _: Chance, thing: ox.NamedNode) -> Edit:
+        added = (ox.Triple(thing, predicate, _SHORT),)
+        return Edit(tuple(scene.triples_of(thing, path)), added)
+
+    yield from (somewhere(kind, change) for change in (none, more, blank, unknown))
 
 
 def having(kind: str, some: Sequence[Property], none: Sequence[Property]) -> Change:

@@ -84,11 +84,6 @@ class Rate(NamedTuple):
     equivalent: int
     kept: list[str]
 
-    @property
-    def share(self) -> float:
-        """The share of the others that keep the score."""
-        return len(self.kept) / max(1, self.tried - self.equivalent)
-
 
 def text_of(case: Case) -> str:
     """Return the right answer, without its fence."""
@@ -133,10 +128,14 @@ def rate(name: str, level: int, kind: str, number: int = NUMBER, most_cases: int
     ("name", "level"), [(name, level) for name, levels in LEVELS.items() for level in levels]
 )
 def test_few_changes_keep_the_full_score(name, level, kind):
-    """At most one in a hundred changed answers keeps the full score, or as many as are known."""
-    found = rate(name, level, kind)
+    """At most two in two hundred changed answers keep the full score, or as many as are known.
 
-    assert found.share <= STAYS.get((name, level, kind), GOAL), found.kept
+    Small questions have fewer changes; two may keep the score there as well.
+    """
+    found = rate(name, level, kind)
+    share = STAYS.get((name, level, kind), GOAL)
+
+    assert len(found.kept) <= max(GOAL * NUMBER, share * (found.tried - found.equivalent)), found
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -158,7 +158,7 @@ def test_errors_of_the_processor_are_refusals():
     twice = {"@id": "urn:a", "@index": "x"}
     for document, said in (
         ({"@context": deep, "a": 1}, "nested too deeply"),
-        ({"@graph": [twice, twice]}, "cannot work with it"),
+        ({"@graph": [twice, twice]}, "a keyword has a value that it cannot have"),
     ):
         with pytest.raises(IllFormedJsonLd, match=said):
             rows(document)

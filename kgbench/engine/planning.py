@@ -172,6 +172,18 @@ def tool_protocols(plan: Plan, exercises: Mapping[str, Sequence[Exercise]]) -> d
     return labels
 
 
+def native_tools(
+    plan: Plan, exercises: Mapping[str, Sequence[Exercise]], model: ModelSetup
+) -> tuple[Tool, ...]:
+    """Return the tools of the first task that offers tools, if the provider passes them on."""
+    if tool_protocol.is_native(model, plan.tool_protocol):
+        for task in plan.tasks:
+            of_task = exercises.get(task.label, ())
+            if _offers_tools(task, of_task):
+                return tool_prompts.tools_of(of_task[0].case)
+    return ()
+
+
 def _offers_tools(task: Task, exercises: Sequence[Exercise]) -> bool:
     if not exercises or not tool_prompts.may_offer(successors.successor(task.task_class)):
         return False  # without generating the first case, which can take seconds

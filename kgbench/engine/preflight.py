@@ -3,7 +3,9 @@
 
 A wrong address, key or model name is reported here, before anything is written or paid for. Other
 models are not stopped by it. The answer and its time are shown, and prompts that probably do not
-fit into the context of a model on this machine.
+fit into the context of a model on this machine. A second call finds out whether a server passes
+tools on to its model: some ignore them without a word, and every dialogue would then be scored as
+if the model did not use them.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 
 from kgbench.characters import visible
@@ -72,7 +75,8 @@ async def first_calls(
             servers.append((setup, about := _about(setup, caller)))
             say(f"first call: {about}")
             patience = RetryPolicy(plan.max_retries, settings.patience_scale)
-            tasks.append(asyncio.create_task(_call(connector, caller, request, patience, say)))
+            offered = replace(request, tools=planning.native_tools(plan, exercises, setup))
+            tasks.append(asyncio.create_task(_call(connector, caller, offered, patience, say)))
             _say_what_is_too_long(setup, getattr(connector, "context", None), exercises, say)
     results = await _results(tasks, stop)
     failures = {
@@ -104,11 +108,16 @@ async def _call(
     patience: RetryPolicy,
     say: Callable[[str], None],
 ) -> ProviderError | None:
-    """Call a model until it replies; return the error after which there is no retry."""
+    """Call a model until it replies; return the error after which there is no retry.
+
+    Where the request has tools, it is sent once more without them. If the server counts as many
+    tokens of the prompt for both, the model never sees the tools, which is an error.
+    """
     for failures in count(1):
         began = time.monotonic()
         try:
             reply = await connector.ask(request)
+            bare = await connector.ask(replace(request, tools=())) if request.tools else None
         except RateLimited:
             return None
         except ProviderError as error:
@@ -121,6 +130,14 @@ async def _call(
             seconds = time.monotonic() - began
             shown = visible(" ".join(reply.text.split())[:_SHOWN])
             say(f"first answer after {seconds:.1f} s: '{shown}'")
+            if bare is not None and reply.usage.input == bare.usage.input is not None:
+                return ProviderRefused(
+                    caller.describe(
+                        f"tools do not reach the model: the prompt has {bare.usage.input} tokens "
+                        f"with and without them (the option toolProtocol=text describes them in "
+                        f"the prompt)"
+                    )
+                )
             return None
     raise AssertionError  # count() has no end
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +19,7 @@ from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import UNAUTHORISED, Behaviour, always
+from tests.support.tool_runs import LABEL
 
 TASK = "RdfConnectionExplainStatic-turtle"
 
@@ -192,3 +195,32 @@ def test_a_stop_during_first_calls_begins_nothing():
 
     assert done.interrupted
     assert asked == [PROMPT]
+
+
+class Deaf(OpenAISpeech):
+    """A server that takes tools and never shows them to its model."""
+
+    def respond(self, entry, *rest):
+        """Answer as if no tools were offered."""
+        return super().respond(replace(entry, body={**entry.body, "tools": []}), *rest)
+
+
+def test_tools_that_do_not_reach_the_model_are_noticed():
+    """Equal numbers of tokens with and without tools end the run; the text protocol remains."""
+    said = []
+    with LoopbackServer(Deaf()) as server, open_store("memory:") as store:
+        spec = f"openai:deaf@{server.url}"
+        with pytest.raises(ProviderRefused, match=r"do not reach the model.*toolProtocol=text"):
+            hold(store, planned([LABEL], spec, iterations=1), preflight=said.append)
+        assert reading.runs(store) == []
+        text = f"{spec}?toolProtocol=text"
+        assert hold(store, planned([LABEL], text, iterations=1), preflight=said.append).finished
+
+
+def test_tools_that_reach_the_model_are_used():
+    """A server that counts the tools lets the run begin, after one more call."""
+    with LoopbackServer(OpenAISpeech()) as server, open_store("memory:") as store:
+        plan = planned([LABEL], f"openai:able@{server.url}", iterations=1)
+        assert hold(store, plan, preflight=[].append).finished
+        offered = [bool(one.body.get("tools")) for one in server.ledger if PROMPT in str(one.body)]
+    assert offered == [True, False]

@@ -8,7 +8,7 @@ from typing import Any
 
 from kgbench.tools import wording
 from tests.support.servers import process, scripts
-from tests.support.servers.loopback import Response, tokens
+from tests.support.servers.loopback import Response, tokens, tool_tokens
 from tests.support.servers.scripts import Behaviour, Entry
 
 # Failures: behaviour -> status, error type, message.
@@ -62,7 +62,8 @@ class AnthropicSpeech:
             return Response(200, half[: len(half) // 2], headers)
         if kind == scripts.EMPTY_CHOICES:
             return Response(200, {**body, "content": [], "stop_reason": None}, headers)
-        usage = {"input": 3 * tokens(self.prompt(entry.body)), "output": tokens(text)}
+        asked = tokens(self.prompt(entry.body)) + tool_tokens(entry.body)
+        usage = {"input": 3 * asked, "output": tokens(text)}
         return Response(200, body, headers, text, usage)
 
     def _error(self, entry: Entry, behaviour: Behaviour, headers: dict[str, str]) -> Response:
@@ -92,7 +93,7 @@ class AnthropicSpeech:
             scripts.REFUSAL: "refusal",
             scripts.FILTER: "refusal",
         }
-        asked = tokens(self.prompt(entry.body))
+        asked = tokens(self.prompt(entry.body)) + tool_tokens(entry.body)
         thought = 0 if self._reasoning is None else 1
         return {
             "id": f"msg_{entry.number}",

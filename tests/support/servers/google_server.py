@@ -8,7 +8,7 @@ from typing import Any
 
 from kgbench.tools import wording
 from tests.support.servers import process, scripts
-from tests.support.servers.loopback import Response, tokens
+from tests.support.servers.loopback import Response, tokens, tool_tokens
 from tests.support.servers.scripts import Behaviour, Entry
 
 # Failures: behaviour -> HTTP status, gRPC status, message.
@@ -91,7 +91,7 @@ class GoogleSpeech:
     def _charges(self, entry: Entry) -> tuple[int, int]:
         """Return the tokens of the prompt and of reasoning."""
         thought = 0 if self._reasoning is None else tokens(self._reasoning)
-        return tokens(self.prompt(entry.body)), thought
+        return tokens(self.prompt(entry.body)) + tool_tokens(entry.body), thought
 
     def _body(self, entry: Entry, kind: str, text: str) -> dict[str, Any]:
         asked, thought = self._charges(entry)

@@ -82,6 +82,11 @@ def tokens(text: str) -> int:
     return max(1, len(text) // 4)
 
 
+def tool_tokens(body: Mapping[str, Any]) -> int:
+    """Return the tokens charged for the tools that a request offers."""
+    return len(json.dumps(body["tools"])) // 4 if body.get("tools") else 0
+
+
 class LoopbackServer:
     """A server in its own thread (see the module). ``port`` 0 takes any free port."""
 

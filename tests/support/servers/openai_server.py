@@ -14,7 +14,7 @@ from typing import Any
 from kgbench.tool_calls import ToolCall
 from kgbench.tools import wording
 from tests.support.servers import process, scripts
-from tests.support.servers.loopback import Response, tokens
+from tests.support.servers.loopback import Response, tokens, tool_tokens
 from tests.support.servers.scripts import Behaviour, Entry
 
 # Failures: behaviour -> status, error type, code, message.
@@ -206,7 +206,7 @@ class OpenAISpeech:
     def _usage(self, entry: Entry, text: str) -> tuple[dict[str, int], tuple[int, int]]:
         """Return the charged tokens, and how many of them are cached and reasoning tokens."""
         thought = 0 if self._reasoning is None else tokens(self._reasoning)
-        asked = tokens(self.prompt(entry.body))
+        asked = tokens(self.prompt(entry.body)) + tool_tokens(entry.body)
         return {"input": asked, "output": tokens(text) + thought}, (asked // 2, thought)
 
     def _charged(

@@ -54,7 +54,8 @@ def run(proxy, route, folder):
     assert proxy in text
     (folder / "recipe.yaml").write_text(text)
     store = str(folder / "store")
-    return CliRunner().invoke(app, ["run", str(folder / "recipe.yaml"), "--store", store])
+    words = ["run", str(folder / "recipe.yaml"), "--store", store, "--allow-secret", "LITELLM_KEY"]
+    return CliRunner().invoke(app, words)
 
 
 def test_the_recipe_runs(proxy, route, tmp_path):

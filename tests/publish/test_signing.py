@@ -339,7 +339,7 @@ def test_the_command_signs_and_checks(recorded, keyed, tmp_path):
         *("publish", "--store", recorded, "--out", out, "--base", BASE, "--licence", "CC-BY-4.0"),
         *("--creator", "Ada", "--sign", keyed / "k", "--check", "--key", keyed / "k.pub"),
     )
-    assert "passed  signatures fit: by z6Mk" in said
+    assert "passed  signatures fit: signed by z6Mk" in said
     assert said.endswith("no faults\n")
     command("publish", "--check", out, "--key", SigningKey.new().public, code=1)
 

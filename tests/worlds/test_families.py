@@ -61,8 +61,8 @@ WORLDS = {
 DIFFERENT = {
     "JsonLdContextWorld": "document",
     "JsonLdFrameWorld": "tree",
-    "Text2ConstructWorld": "fe02dd6038c189bf76c5f6d3f32b8ad3a4078cb3b27ed5150df3756902963564",
-    "Text2UpdateWorld": "0fe2d30baf19a8ba29a81689641b78eb7a2b220b37a62d82f374752a2117108b",
+    "Text2ConstructWorld": "question",
+    "Text2UpdateWorld": "question",
 }
 WITH_TOOLS = "Text2SparqlToolsWorld"  # answered in dialogues: tests/tools/test_worlds.py
 MANY, FEW = 60, 2  # cases of a labelled task

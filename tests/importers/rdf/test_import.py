@@ -12,7 +12,7 @@ import pyzipper
 import zstandard
 
 from kgbench.cli.import_rdf import rdf
-from kgbench.errors import ImportRefused
+from kgbench.errors import ImportRefused, StoreError
 from kgbench.importers.rdf import contents as data_sets
 from kgbench.importers.rdf import parsing, sources
 from kgbench.record import reading
@@ -347,9 +347,9 @@ def test_an_import_that_breaks_off_leaves_nothing(published, tmp_path, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(EmbeddedStore, "write", break_off)
         with pytest.raises(KeyboardInterrupt):
-            rdf([str(published)], None, str(tmp_path / "store"))
-    with open_reader(str(tmp_path / "store")) as store:
-        assert reading.runs(store) == []
+            rdf([str(published)], store=str(tmp_path / "store"))
+    with pytest.raises(StoreError, match="there is no store"):
+        open_reader(str(tmp_path / "store"))
     taken(published, store=tmp_path / "store")
 
     assert len(leaderboard(tmp_path / "store")) == 2

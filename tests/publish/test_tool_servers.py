@@ -38,7 +38,8 @@ def served(tmp_path_factory):
     with McpOverHttp() as server:
         spec = f"baseline:searcher?mcp={quote(server.url, safe='')}&mcpVariables={VARIABLE}"
         written.write_text(CONFIGURATION.format(spec=spec), "utf-8")
-        command("run", written, "--store", place, env={VARIABLE: TOKEN})
+        words = ("run", written, "--store", place, "--allow-secret", VARIABLE)
+        command(*words, env={VARIABLE: TOKEN})
     return place
 
 

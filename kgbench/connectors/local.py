@@ -86,6 +86,7 @@ class Local:
         self._client: Any = None
         self._restarting = asyncio.Lock()
         self._restarted = False
+        self._ended = ""  # why there is no engine any more
 
     @property
     def caller(self) -> Caller:
@@ -109,7 +110,10 @@ class Local:
 
     async def ask(self, request: Request) -> Reply:
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
-        client = self._client
+        async with self._restarting:  # a call that begins during a restart waits for its end
+            client = self._client
+        if client is None:
+            raise ProviderRefused(self._ended)
         try:
             reply: Reply = await client.ask(request)
         except ProviderError as error:
@@ -141,9 +145,14 @@ class Local:
             if self._restarted:
                 return ProviderRefused(f"{message}; it had already been started again once")
             self._restarted = True
+            self._client = None
             await client.__aexit__(None, None, None)
             await self._engine.stop()
-            await self._start()
+            try:
+                await self._start()
+            except ModelSpecError as error:
+                self._ended = f"{message}; starting it again failed: {error}"
+                return ProviderRefused(self._ended)
         return ProviderError(f"{message}; it was started again")
 
 

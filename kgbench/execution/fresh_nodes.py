@@ -3,8 +3,8 @@
 
 Oxigraph makes the text the label of the node. So solutions with the same text share a node, and a
 text that is no label (an IRI, words with blanks) has no node at all. In rdflib, too, all solutions
-with the same text share a node. The rewritten query gives each
-solution an identifier and makes it a part of the label (SPARQL 1.1, section 17.4.2.9).
+with the same text share a node. The rewritten query gives each solution an identifier and makes it
+a part of the label (SPARQL 1.1, section 17.4.2.9).
 """
 
 from __future__ import annotations

@@ -24,8 +24,7 @@ def marked(location: str, words: Sequence[str]) -> Iterator[None]:
     """Mark the store at ``location`` until the block ends without an exception.
 
     ``words`` are those of ``kgbench store`` that repeat the work. What an earlier attempt left is
-    removed.
-    Stores on servers are not marked: their copies become visible by the last write. Raises
+    removed. Stores on servers are not marked: their copies become visible by the last write. Raises
     :class:`~kgbench.errors.StoreError` if the store has results, or the folder is something else.
     """
     if back_ends.is_remote(location) or location == "memory:":

@@ -76,6 +76,23 @@ def test_the_engine_is_started_once_more(tiny: Path) -> None:
     with_model(tiny, steps)
 
 
+def test_an_engine_that_cannot_be_started_again_is_a_named_failure(
+    tiny: Path, tmp_path: Path
+) -> None:
+    """If the file has gone when the engine dies, calls are refused with the reason."""
+    path = tmp_path / "gone.gguf"
+    path.write_bytes(tiny.read_bytes())
+
+    async def steps(model: local.Local) -> None:
+        path.unlink()
+        killed(model)
+        for _ in range(2):
+            with pytest.raises(ProviderRefused, match="local:gone: "):
+                await ask(model)
+
+    with_model(path, steps)
+
+
 def test_the_engine_ends_with_the_connector(tiny: Path) -> None:
     """No process is left."""
 

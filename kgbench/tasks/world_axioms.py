@@ -104,7 +104,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         "informedness": result.informedness,
         "exact": float(result.accepted == result.refused == 1),
     }
-    infos["unsaid"] = [str(triple)[:_LONGEST] for triple in unsaid[:_SHOWN]]
+    infos["unsaid"] = [_shown(triple) for triple in unsaid[:_SHOWN]]
     infos["balancedAccuracyByKind"] = result.accuracies
     if alone.consistent or not goes_on:
         return Verdict(scores, infos, Outcome.SCORED)
@@ -115,6 +115,12 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 def reference(case: Case) -> str:
     """Return the reference answer: the axioms that express the sentences."""
     return ontology_answers.fenced([*case.data["declarations"], *case.data["axioms"]])
+
+
+def _shown(triple: ox.Triple) -> str:
+    """Return a triple as text; labels of blank nodes differ between processes and say nothing."""
+    terms = ("[]" if isinstance(term, ox.BlankNode) else str(term) for term in triple)
+    return " ".join(terms)[:_LONGEST]
 
 
 def _proved(

@@ -26,8 +26,8 @@ PROVIDED_BY = {
     "inspect_ai": "inspect-ai",
     "sklearn": "scikit-learn",
 }
-#: Packages that are already installed if their objects are passed in.
-BROUGHT = {"build", "pandas", "pyproject_hooks", "pytest"}
+#: Packages that are already installed if their objects are passed in, or errors caught (of rdflib).
+BROUGHT = {"build", "pandas", "pyparsing", "pyproject_hooks", "pytest"}
 
 
 @pytest.fixture(scope="module")

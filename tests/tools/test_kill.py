@@ -15,6 +15,7 @@ import time
 
 import pytest
 
+from kgbench.engine.preflight import PROMPT
 from kgbench.store import open_reader
 from kgbench.tools import wording
 from tests.support.servers.loopback import LoopbackServer
@@ -80,7 +81,7 @@ def lost(server, paid_for):
     """
     found = []
     for entry in reversed(server.acknowledged):
-        if "tools" not in entry.body:  # the first call of a session, which tests the model
+        if entry.body["messages"][0]["content"] == PROMPT:  # a first call, which tests the model
             continue
         number, turn = asked(entry)
         answered = (numbered(entry.answer) if number is None else number, turn)

@@ -2,10 +2,10 @@
 """Runs under SIGKILLs and full disks, compared with the ledger of a provider that fails often.
 
 ``python -m bench.attack_kills --kills 100 --full-disks 20`` ends with a table, and with exit code 1
-if anything was lost. A provider on the loopback interface logs every request and the time at which
-each answer was sent. An answer is lost if it was sent more than ``--window`` seconds before the
-process was killed and is requested again, or if it is missing from the store at the end. A later
-answer may still have been on its way through the process; the time that this takes is measured.
+if anything was lost. A provider on the loopback interface logs every request and every answer that
+it has sent. An answer is lost if the run had logged it and it is not in the store at the end, or if
+a dialogue has none. A kill may cost the answers in flight, at most as many as there were calls at
+once: they had been sent and were not logged yet, and are requested again.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +35,6 @@ from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import Entry, chaos, slowed
 
 CONCURRENCY = 8
-WINDOW = 0.05  # seconds from the last byte of a reply until it is logged, on a machine under load
 _TIMEOUT = 300.0  # seconds until a session makes progress, or ends
 _CONFIGURATION = """\
 name: attacked
@@ -47,73 +47,23 @@ models:
   - label: loopback
     spec: "openai:loopback@{url}"
 """
-# The receiver, which also logs the seconds between the arrival of the last piece of a response and
-# its record in the log. The kernel timestamps arrivals (SO_TIMESTAMPNS, on Linux also for TCP).
-_RECEIVE = """
-import os, socket, struct, sys, time
-from kgbench.net import response_log, links, receiver
-arrival = [0.0]
-class Stamped:
-    def __init__(self, plain):
-        self.plain = plain
-        plain.setsockopt(socket.SOL_SOCKET, 35, 1)
-    def recv(self, size):
-        data, ancillary, *_ = self.plain.recvmsg(size, 64)
-        self.stamp(ancillary)
-        return data
-    def recv_into(self, buffer):
-        size, ancillary, *_ = self.plain.recvmsg_into([buffer], 64)
-        self.stamp(ancillary)
-        return size
-    def stamp(self, ancillary):
-        if ancillary:
-            seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
-            arrival[0] = seconds + nanoseconds / 1e9
-    def __getattr__(self, name):
-        return getattr(self.plain, name)
-def connected(self, transport):
-    transport._sock = Stamped(transport._sock)
-links.Upstream.connection_made = connected
-safe = open(sys.argv.pop(1), "a", buffering=1 << 24)  # written at the end, because writes take time
-append, names = response_log.ResponseLog.append, {}
-def noted(self, number, about, data, seal):
-    append(self, number, about, data, seal)
-    moment = time.time()
-    _, header, rest = data.partition(b"x-request-id: ")
-    if header:
-        names[number] = rest.partition(b"\\r")[0].decode()
-    if number in names:
-        safe.write(f"safe {names[number]} {moment - arrival[0]}\\n")
-response_log.ResponseLog.append = noted
-receiver.main(sys.argv[1:])
-safe.close()
-"""
-# The command, which also logs when each reply was read.
-_RUN = f"""
+# The command, which also notes when each reply was logged, and which ones it took from the log.
+_RUN = """
 import os, resource, sys, time
 from kgbench.engine import replies
-from kgbench.net import receiver_process
-receiver_process.PROGRAM = ("-c", {_RECEIVE!r}, sys.argv[1])
-safe = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+notes = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 def note(*words):
-    os.write(safe, (" ".join(map(str, words)) + "\\n").encode())
+    os.write(notes, (" ".join(map(str, words)) + "\\n").encode())
 log_call, take = replies.Replies.log_call, replies.Replies.take
 def noted(self, call, *rest):
     log_call(self, call, *rest)
-    note("read", call.reply.request_id, time.time())
+    note("logged", call.reply.request_id, time.time())
 def taken(self, *rest):
     call = take(self, *rest)
     if call is not None:
         note("recovered", call.reply.request_id, 0)
     return call
 replies.Replies.log_call, replies.Replies.take = noted, taken
-take_response = replies.Replies.take_response
-def unread(self, *rest):
-    response = take_response(self, *rest)
-    if response is not None:
-        note("recovered", "unread", 0)
-    return response
-replies.Replies.take_response = unread
 if int(sys.argv[2]):
     sys.dont_write_bytecode = True  # a truncated file could not be imported again
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
@@ -129,12 +79,13 @@ SELECT ?id WHERE { GRAPH ?g { ?answer a kgb:Answer ; prov:wasGeneratedBy/kgb:req
 
 @dataclass(slots=True)
 class Tally:
-    """The outcome of an attacked run; ages are seconds between sending and the kill.
+    """The outcome of an attacked run.
 
-    ``asked_again`` has the ages of answers that were sent and requested again, ``in_flight`` is the
-    number of those requested again after a full disk. ``windows`` has the seconds from the last
-    byte of each reply until it was logged, ``read`` those from sending until it was read.
-    ``faults`` has tracebacks and unexpected exit codes.
+    ``lost`` answers had been logged and are not stored, ``missing`` dialogues have none.
+    ``in_flight`` has the number of answers for each kill that had been sent and were requested
+    again, ``disk_full`` is the number of those requested again after a full disk. ``logged`` has
+    the seconds from sending an answer until it was logged. ``faults`` has tracebacks, unexpected
+    exit codes, and kills that cost more than what can have been in flight.
     """
 
     dialogues: int = 0
@@ -143,17 +94,18 @@ class Tally:
     answers: int = 0
     stored: int = 0
     recovered: int = 0
+    lost: int = 0
     missing: int = 0
     wrong_usage: int = 0
-    in_flight: int = 0
-    asked_again: list[float] = field(default_factory=list)
-    windows: list[float] = field(default_factory=list)
-    read: list[float] = field(default_factory=list)
+    disk_full: int = 0
+    in_flight: Counter[float] = field(default_factory=Counter)
+    logged: list[float] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
-    def lost(self, window: float) -> int:
-        """Count lost answers: sent over ``window`` seconds before a kill, or missing."""
-        return sum(age > window for age in self.asked_again) + self.missing
+    @property
+    def bad(self) -> int:
+        """The number of answers and counts that are lost or wrong."""
+        return self.lost + self.missing + self.wrong_usage
 
 
 class Attack:
@@ -240,7 +192,7 @@ class Attack:
     @contextlib.contextmanager
     def _session(self, store: Path, limit: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
         options = [str(self._folder / "c.yaml"), "--store", str(store), "--json", "--no-preflight"]
-        words = [sys.executable, "-c", _RUN, str(self._folder / "safe"), str(limit or 0), *options]
+        words = [sys.executable, "-c", _RUN, str(self._folder / "notes"), str(limit or 0), *options]
         environment = {**os.environ, "OPENAI_API_KEY": "sk-loopback-attack"}
         if self._certificate is not None:
             environment["SSL_CERT_FILE"] = str(self._certificate[0])
@@ -278,37 +230,37 @@ class Attack:
         charged = [entry.usage for entry in answers if entry.request_id in stored]
         read, written = (sum((u or {})[kind] for u in charged) for kind in ("input", "output"))
         tally.wrong_usage = abs(usage.input - read) + abs(usage.output - written)
-        for entry in answers:
-            if entry.request_id not in stored:
-                self._count_repeated(entry)
         sent = {entry.request_id: entry.acknowledged for entry in answers}
-        windows: dict[str, float] = {}  # of the last piece of each response
-        for line in (self._folder / "safe").read_text(encoding="ascii").splitlines():
+        logged = set()
+        for line in (self._folder / "notes").read_text(encoding="ascii").splitlines():
             event, name, moment = line.split()
             tally.recovered += event == "recovered"
             sent_at = sent.get(name)
-            if event == "read" and sent_at is not None:
-                tally.read.append(float(moment) - sent_at)
-            elif event == "safe" and sent_at is not None:
-                windows[name] = float(moment)
-        tally.windows = list(windows.values())
+            if event == "logged" and sent_at is not None:
+                logged.add(name)
+                tally.logged.append(float(moment) - sent_at)
+        tally.lost = len(logged - stored)
+        for entry in answers:
+            if entry.request_id not in stored | logged:
+                self._count_repeated(entry)
+        for kill, number in tally.in_flight.items():
+            if number > CONCURRENCY:
+                tally.faults.append(f"{number} answers in flight at the kill at {kill}")
 
     def _count_repeated(self, entry: Entry) -> None:
-        """Record how long before the next kill an answer was sent that is not in the store.
+        """Count an answer that was sent, and neither logged nor stored, for the attack on it.
 
         Each dialogue has an answer at the end, so this one was requested again.
         """
-        assert entry.acknowledged is not None
         if any(begin <= entry.started <= end for begin, end in self._filled):
-            self.tally.in_flight += 1
+            self.tally.disk_full += 1
             return
-        if any(0 <= entry.started - moment < 1 for moment in self._killed):
-            return  # the request was still on its way when the process was killed
-        kills = [moment for moment in self._killed if entry.started <= moment]
-        if not kills:
+        # A request may still have been on its way when the process was killed.
+        kills = [moment for moment in self._killed if entry.started <= moment + 1]
+        if kills:
+            self.tally.in_flight[kills[0]] += 1
+        else:
             self.tally.faults.append(f"not stored, although no kill followed: {entry.request_id}")
-        elif kills[0] >= entry.acknowledged:  # otherwise it was sent to a dead process
-            self.tally.asked_again.append(kills[0] - entry.acknowledged)
 
 
 @contextlib.contextmanager
@@ -337,23 +289,21 @@ def _spread(seconds: list[float]) -> str:
     return ", ".join(shown) + " ms"
 
 
-def table(tally: Tally, window: float) -> str:
+def table(tally: Tally) -> str:
     """Return the tally as text, one figure per line."""
-    late = [age for age in tally.asked_again if age <= window]
-    worst = max(tally.asked_again, default=0.0)
+    most = max(tally.in_flight.values(), default=0)
     lines = [
-        f"dialogues                      {tally.dialogues:,}",
-        f"SIGKILLs, full disks           {tally.kills}, {tally.full_disks}",
-        f"answers sent                   {tally.answers:,}",
-        f"answers stored                 {tally.stored:,}",
-        f"taken from the write-ahead log {tally.recovered:,}",
-        f"lost                           {tally.lost(window)} (oldest sent {worst:.4f} s before)",
-        f"killed within {window:g} s of sending {len(late)}",
-        f"requested again, full disk     {tally.in_flight}",
-        f"tokens that differ             {tally.wrong_usage}",
-        f"logged, p50, p95, p99, max     {_spread(tally.windows)}",
-        f"read, p50, p95, p99, max       {_spread(tally.read)}",
-        f"faults                         {len(tally.faults)}",
+        f"dialogues                    {tally.dialogues:,}",
+        f"SIGKILLs, full disks         {tally.kills}, {tally.full_disks}",
+        f"answers sent                 {tally.answers:,}",
+        f"answers stored               {tally.stored:,}",
+        f"taken from the reply log     {tally.recovered:,}",
+        f"logged and lost, missing     {tally.lost}, {tally.missing}",
+        f"in flight at a kill          {tally.in_flight.total()} (at most {most} at one)",
+        f"requested again, full disk   {tally.disk_full}",
+        f"tokens that differ           {tally.wrong_usage}",
+        f"logged, p50, p95, p99, max   {_spread(tally.logged)}",
+        f"faults                       {len(tally.faults)}",
     ]
     return "\n".join([*lines, *tally.faults])
 
@@ -365,7 +315,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--full-disks", type=int, default=20)
     parser.add_argument("--dialogues", type=int, default=2000)
     parser.add_argument("--failing", type=float, default=0.25, help="share of calls that fail")
-    parser.add_argument("--window", type=float, default=WINDOW, help="grace period in seconds")
     parser.add_argument("--busy", type=int, default=0, help="concurrent compute-bound processes")
     parser.add_argument("--tls", action="store_true", help="use HTTPS")
     parser.add_argument("--seed", type=int, default=1)
@@ -375,8 +324,8 @@ def main(arguments: list[str]) -> int:
             Path(folder), options.dialogues, options.seed, options.failing, tls=options.tls
         )
         tally = attack.carry_out(options.kills, options.full_disks)
-    print(table(tally, options.window))
-    return 1 if tally.lost(options.window) or tally.faults or tally.wrong_usage else 0
+    print(table(tally))
+    return 1 if tally.bad or tally.faults else 0
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ FLOORS = (
                 "on_demand",
             ),
             *("resources", "characters", "rdf", "files", "validation"),
-            *("secrets", "signing", "write_ahead", "children", "net", "reasoning"),
+            *("secrets", "signing", "children", "net", "reasoning"),
         ),
     ),
     Floor(

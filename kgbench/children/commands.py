@@ -35,14 +35,11 @@ def command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
-def environment(*further: str) -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Return the environment of a child: where to find code, the language, and no key.
 
     Its limit of memory is left to its data, also on machines with many processors.
-
-    ``further`` names variables that are passed on besides.
     """
-    names = (*_PASSED_ON, *further)
-    passed = {name: os.environ[name] for name in names if name in os.environ}
+    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return passed | _SET | {"PYTHONPATH": path}

@@ -99,7 +99,7 @@ def run(
     ] = False,
     fsync: Annotated[
         bool,
-        typer.Option("--fsync", help="Sync each reply to disk (fsync) as it arrives."),
+        typer.Option("--fsync", help="Sync each reply to disk (fsync) before it is used."),
     ] = False,
     abandon_batches: Annotated[
         bool,

@@ -149,5 +149,5 @@ def _print_replies(store: Store, progress: Progress) -> None:
         typer.echo(f"  {words} recovered from an earlier session, without another call")
     if progress.unclaimed:
         words = count(progress.unclaimed, "reply", "replies")
-        folder = reply_log.folder(store.location)
-        typer.echo(f"  {words} belong to no dialogue of this session: kept in {folder}")
+        file = reply_log.path(store.location)
+        typer.echo(f"  {words} belong to no dialogue of this session: kept in {file}")

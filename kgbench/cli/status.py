@@ -66,7 +66,7 @@ def status(  # noqa: PLR0917 - a command line has many options
         notes = left_out(opened)
         if run is None and received and not explain:
             notes.append(
-                f"{count(received.total(), 'reply', 'replies')} in the write-ahead log of runs "
+                f"{count(received.total(), 'reply', 'replies')} in the reply log of runs "
                 "that the store does not show yet; `kgbench run` takes them up"
             )
         if explain:
@@ -194,8 +194,8 @@ def _print(state: dict[str, Any]) -> None:
         )
     if state["waiting"]:
         echo_visible(
-            f"  {count(state['waiting'], 'reply', 'replies')} in the write-ahead log and not in "
-            "the store yet; the run stores them, now or when it continues, without asking again"
+            f"  {count(state['waiting'], 'reply', 'replies')} in the reply log and not in the "
+            "store yet; the run stores them, now or when it continues, without asking again"
         )
     if state["invalid"]:
         invalid = count(state["invalid"], "dialogue")

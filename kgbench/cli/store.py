@@ -161,13 +161,20 @@ def recover(
 
     Lists the dialogues that could not be read completely; `kgbench run` repeats only those.
     """
+    import shutil
     from dataclasses import asdict
 
-    from kgbench import files
     from kgbench.errors import StoreError, StoreInUse
     from kgbench.record import aggregates
     from kgbench.record.recovery import recover as recovered
-    from kgbench.store import checking, default_location, embedded_only, known_keys, open_store
+    from kgbench.store import (
+        checking,
+        default_location,
+        embedded_only,
+        known_keys,
+        open_store,
+        reply_log,
+    )
     from kgbench.store.databases import is_unfinished
     from kgbench.store.unfinished import marked
 
@@ -186,8 +193,8 @@ def recover(
                 known_keys.carry(str(path), target)
             except StoreError as error:  # the file of fingerprints may be damaged as well
                 echo_visible(f"without the fingerprints of keys: {error}", err=True)
-            for log in path.glob("write-ahead/*.log"):  # replies that are not in the store yet
-                files.write(Path(target) / "write-ahead" / log.name, log.read_bytes())
+            if (log := path / reply_log.NAME).exists():  # replies that are not in the store yet
+                shutil.copy(log, target)
     if json_:
         missing = [asdict(item) for item in result.missing]
         data = {

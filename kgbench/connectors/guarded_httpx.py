@@ -13,9 +13,6 @@ import httpx2
 
 from kgbench.net import environment, limits
 from kgbench.net.limits import REDIRECTS, Limits, Meter, RedirectRefused, redirect_target
-from kgbench.net.receiver_process import EXCHANGE
-from kgbench.net.relay import Relay
-from kgbench.net.response_log import Response
 from kgbench.net.transport import MeasuredBody
 
 MOST_STREAMED: Final = 1 << 32
@@ -35,10 +32,6 @@ class GuardedClient(httpx2.AsyncClient):
 
     def __init__(self, url: str, seconds: float, **options: Any) -> None:
         super().__init__(trust_env=False, verify=environment.tls_for(url), **options)
-        for transport in (self._transport, *self._mounts.values()):
-            if isinstance(transport, httpx2.AsyncHTTPTransport):
-                # httpx2 has no public argument for the network backend.
-                transport._pool._network_backend = Relay()  # noqa: SLF001
         self._home = url
         self._whole = Limits(limits.REPLY, limits.REPLY, seconds)
         self._streamed = Limits(MOST_STREAMED, MOST_STREAMED, seconds, SLOWEST)
@@ -55,11 +48,7 @@ class GuardedClient(httpx2.AsyncClient):
         redirect_target(self._home, str(request.url))
         for _ in range(REDIRECTS + 1):
             request.headers["Accept-Encoding"] = "gzip"
-            exchange = EXCHANGE.get()
-            if exchange is not None and exchange.replay is not None:
-                response = _as_httpx(exchange.replay, request)
-            else:
-                response = await super().send(request, stream=True, **options)
+            response = await super().send(request, stream=True, **options)
             following = response.next_request
             if following is None:
                 coding = response.headers.pop("content-encoding", None)
@@ -79,14 +68,6 @@ class GuardedClient(httpx2.AsyncClient):
                 )
             request = following
         raise RedirectRefused(f"the server redirects more than {REDIRECTS} times")
-
-
-def _as_httpx(arrived: Response, request: httpx2.Request) -> httpx2.Response:
-    """Return a response that an earlier session received to the same request."""
-    body = httpx2.ByteStream(arrived.body)
-    return httpx2.Response(
-        arrived.status, headers=list(arrived.headers), stream=body, request=request
-    )
 
 
 async def _read(response: httpx2.Response) -> None:

@@ -113,9 +113,6 @@ class BatchChannel:
 
     # --- for dialogues --------------------------------------------------------------------
 
-    async def recover(self, request: Request, dialogue: str) -> None:
-        """Return ``None``: providers keep the results of batches, so no log is needed."""
-
     async def call(self, request: Request, dialogue: str) -> Call:
         """See :class:`~kgbench.engine.calls.Channel`."""
         key = digest(canonical_json([dialogue, *request.messages]))[:_KEY]

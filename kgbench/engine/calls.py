@@ -25,7 +25,6 @@ from kgbench.errors import (
 )
 from kgbench.model import Call, Outcome, Reply, Request
 from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE
-from kgbench.net.receiver_process import replay
 
 FIRST_WAIT = 1.0  # seconds
 LONGEST_WAIT = 60.0
@@ -52,10 +51,6 @@ class Channel(Protocol):
 
         Raises :class:`~kgbench.connectors.CallAbandoned` when the run stops before there is either.
         """
-        ...
-
-    async def recover(self, request: Request, dialogue: str) -> Call | None:
-        """Return a call of an earlier session whose response arrived but was not read, if any."""
         ...
 
 
@@ -105,9 +100,9 @@ class ModelClient:
     """A client of one model that keeps its rate limits and retries failed calls.
 
     ``deadline`` is the timeout of each attempt, in seconds. Once ``stopping`` is set, no call is
-    retried. Replies go to ``replies`` (the write-ahead log) before anything else is done with
-    them. ``waiting`` is called at the beginning of each wait for another attempt. ``requests``
-    counts the attempts, ``timeouts`` those without a response in time.
+    retried. Replies go to ``replies`` (the reply log) before anything else is done with them.
+    ``waiting`` is called at the beginning of each wait for another attempt. ``requests`` counts the
+    attempts, ``timeouts`` those without a response in time.
     """
 
     def __init__(
@@ -132,7 +127,6 @@ class ModelClient:
         self._waiting = waiting
         self.requests = self.timeouts = 0
         self._caller: Caller | None = getattr(connector, "caller", None)
-        self._secret = next(iter(self._caller.secrets), "") if self._caller is not None else ""
 
     def stop(self, *, at_once: bool) -> None:
         """Begin no dialogue any more; with ``at_once``, begin no call at all."""
@@ -140,21 +134,6 @@ class ModelClient:
         withdraw = getattr(self._connector, "withdraw", None)
         if withdraw is not None:
             withdraw()
-
-    async def recover(self, request: Request, dialogue: str) -> Call | None:
-        """See :class:`Channel`."""
-        logged_reply = self._replies.take_response(request, dialogue)
-        if logged_reply is None:
-            return None
-        logged, response = logged_reply
-        with replay(response):
-            try:
-                reply = await self._connector.ask(request)
-            except ProviderError:  # the response is not an answer: the model is asked again
-                return None
-        call = Call(logged.started, logged.ended, reply, retries=logged.retries)
-        self._replies.log_call(call, request, dialogue)
-        return call
 
     async def call(self, request: Request, dialogue: str) -> Call:
         """Ask until there is a reply or no retry is left; a provider's failure is in the call.
@@ -181,20 +160,15 @@ class ModelClient:
                 under_way=self.rate_limiter.under_way,
                 limit=self.rate_limiter.limit,
             )
-            retries = failures + refusals
-            logged = self._replies.exchange(request, dialogue, started, retries, self._secret)
-            with logged as exchange:
-                result = await self._attempt(request, tokens, others)
+            result = await self._attempt(request, tokens, others)
             ended = clock.now()
             if isinstance(result, Reply):
                 call = Call(started, ended, result, retries=failures + refusals)
-                self._replies.log_call(call, request, dialogue, exchange)
+                self._replies.log_call(call, request, dialogue)
                 await asyncio.sleep(0)  # lets other replies that have arrived be logged first
                 seconds = round((ended - started).total_seconds(), 6)
                 self._journal.reply(result, **fields, seconds=seconds)
                 return call
-            if not result.unread:  # its bytes are kept: a later version may be able to read them
-                self._replies.drop_responses(exchange)
             unread += result.unread
             refusals += isinstance(result, RateLimited)
             failures += not isinstance(result, RateLimited)

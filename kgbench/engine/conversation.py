@@ -152,7 +152,6 @@ class Conversations:
             else:
                 model_request = _request(planned, dialogue, prompt)
                 call = self._replies.take(model_request, dialogue.iri)
-                call = call or await channel.recover(model_request, dialogue.iri)
                 recovered += call is not None
                 try:
                     call = call or await self._call(model_request, dialogue, channel)

@@ -27,7 +27,6 @@ from kgbench.engine.planning import Exercise, PlannedDialogue
 from kgbench.engine.preflight import first_calls
 from kgbench.engine.progress import Progress, Wait, Watch
 from kgbench.engine.rate_limiter import RateLimiter
-from kgbench.engine.replies import receiver_of
 from kgbench.engine.run_state import (
     RunState,
     invalidate_outdated,
@@ -39,7 +38,6 @@ from kgbench.engine.spending import Limits, Spending
 from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan
-from kgbench.net.receiver_process import RECEIVER
 from kgbench.store import known_keys
 from kgbench.store.protocol import Store
 from kgbench.tool_servers.servers import ToolServers
@@ -82,10 +80,6 @@ async def run_plan(
     spending.check_budgets(plan)
     protocols = planning.tool_protocols(plan, exercises)
     async with AsyncExitStack() as stack:
-        receiver = receiver_of(store, sync=settings.fsync)
-        stack.callback(RECEIVER.reset, RECEIVER.set(receiver))
-        if receiver is not None:
-            stack.callback(receiver.close)
         connectors = {
             setup.iri: await stack.enter_async_context(
                 find(setup.connector).open(setup, plan.call_timeout)
@@ -243,9 +237,7 @@ class _Work:
         replies = self._session.replies
         message = f"{failure}; nothing more was asked"
         if number := replies.unstored():
-            message += (
-                f", and {number} replies that the store does not have are in {replies.folder}"
-            )
+            message += f", and {number} replies that the store does not have are in {replies.file}"
         error = WriteFailed(f"{message}: make room, and the same command continues")
         error.__cause__ = failure
         return error

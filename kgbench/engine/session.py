@@ -55,8 +55,8 @@ class Settings:
     endpoint has. ``preflight``, if given, enables a first call to each model, and is called with a
     line about each. ``executor`` runs the judges; it is shut down with the session, even if the
     caller passed an instance. ``start_tool_servers``: start the commands that models name as MCP
-    servers. ``tell`` is called with readable lines about the tool protocols of the models.
-    ``fsync``: sync replies to disk as they arrive, not only to the operating system's cache.
+    servers. ``tell`` is called with readable lines about the tool protocols of the models and the
+    reply log. ``fsync``: sync each reply to disk, not only to the operating system's cache.
     """
 
     run: RunInfo | None = None
@@ -111,7 +111,9 @@ async def session(
     with (
         _short_switch_interval(),
         _frozen_memory(),
-        open_replies(store, run_id, sync=settings.fsync, failed=failed) as replies,
+        open_replies(
+            store, run_id, sync=settings.fsync, failed=failed, tell=settings.tell
+        ) as replies,
     ):
         async with _judging(store, recorder, plan, settings) as desk:
             counts = LiveCounts(store, recorder)

@@ -24,8 +24,7 @@ from kgbench.net.environment import Proxy
 from kgbench.net.limits import BodyDecoder, InvalidResponse, Meter, ReadLimits
 
 _REFUSAL: Final = 1 << 20  # bytes of a 401 response
-SEND_SIZE: Final = 1 << 16
-"""Bytes of a request up to which head and body are sent in one write."""
+_SENT_TOGETHER: Final = 1 << 16  # bytes up to which head and body are sent in one write
 
 
 class Transport(httpx2.BaseTransport):
@@ -240,7 +239,7 @@ class _Stream(httpcore2.NetworkStream):
         """Send a head together with a small body; h11 yields them apart, then b"" at the end."""
         assert isinstance(timeout, _Timeout)
         self._unsent += buffer
-        if buffer and len(self._unsent) < SEND_SIZE:
+        if buffer and len(self._unsent) < _SENT_TOGETHER:
             return
         data, self._unsent = self._unsent, b""
         self._plain.write(data, timeout.reads.wait())

@@ -85,10 +85,10 @@ def _kills(scale: Scale) -> Iterator[Row]:
             dialogues = 20 * (kills + disks)
             attack = attack_kills.Attack(Path(folder), dialogues, 1, 0.25)
             found = attack.carry_out(kills, disks)
-        sys.stderr.write(f"{attack_kills.table(found, attack_kills.WINDOW)}\n")
+        sys.stderr.write(f"{attack_kills.table(found)}\n")
         tries, faults = kills + disks, len(found.faults)
-        lost = found.lost(attack_kills.WINDOW) + found.wrong_usage
-        yield Row(f"{name} in a run", tries, tries - min(faults, tries), lost, 0, None, None)
+        survived = tries - min(faults, tries)
+        yield Row(f"{name} in a run", tries, survived, found.bad, 0, None, None)
 
 
 def _answers(scale: Scale) -> Iterator[Row]:

@@ -16,8 +16,6 @@ from typing import Any
 import pytest
 
 from kgbench.errors import KgbenchError
-from kgbench.net.receiver_process import RECEIVER, ReceiverProcess, exchange
-from kgbench.secrets.detection import SecretDetector
 from tests.connectors import asked, setup_for
 
 KEY = "k+Planted/0123456789abcdef=+x"
@@ -51,25 +49,6 @@ def _ask(connector: str, **options: Any) -> Client:
                 return await opened.ask(asked("what?"))
 
         return asyncio.run(talk())
-
-    return client
-
-
-def _received(connector: str, **options: Any) -> Client:
-    """Return a client that calls as in a run, by a logging receiver; its log contains no key."""
-
-    def client(url: str) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            receiver = ReceiverProcess(Path(folder, "log"), sync=False)
-            token = RECEIVER.set(receiver)
-            try:
-                with exchange({"about": "an attack"}, KEY):
-                    return _ask(connector, **options)(url)
-            finally:
-                RECEIVER.reset(token)
-                receiver.close()
-                files = [path.read_text("latin-1") for path in Path(folder).rglob("*.log")]
-                assert not any(map(SecretDetector([KEY]).tells, files))
 
     return client
 
@@ -209,17 +188,14 @@ def _doctor(url: str) -> Any:
 CLIENTS: dict[str, Client] = {
     "openai": _ask("openai"),
     "openai responses": _ask("openai", api="responses"),
-    "openai received": _received("openai"),
     "openai batch": _batch_standing("openai"),
     "openai results": _batch("openai"),
     "embeddings": _embeddings,
     "vllm": _ask("vllm", key_env="OPENAI_API_KEY"),
     "anthropic": _ask("anthropic"),
-    "anthropic received": _received("anthropic"),
     "anthropic batch": _batch_standing("anthropic"),
     "anthropic results": _batch("anthropic"),
     "google": _ask("google"),
-    "google received": _received("google"),
     "google_legacy's session": _requests_session,
     "system": _system,
     "endpoint": _endpoint,

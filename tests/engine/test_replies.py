@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,13 +17,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from kgbench import write_ahead
-from kgbench.engine import Journal
+from kgbench.engine import Journal, replies
+from kgbench.engine.replies import LoggedReply
 from kgbench.errors import StoreError, WriteFailed
 from kgbench.model import Call
-from kgbench.record import accounts, reading, write_ahead_entries
-from kgbench.record.write_ahead_entries import AnsweredCall
-from kgbench.store import EmbeddedStore, open_reader, open_store
+from kgbench.record import accounts, reading
+from kgbench.store import EmbeddedStore, open_reader, open_store, reply_log
 from tests.record.test_round_trip import REPLIES
 from tests.support.batch_runs import ONE, ROUNDS, Provider
 from tests.support.runs import hold, planned
@@ -31,7 +30,6 @@ from tests.support.servers import scripts
 from tests.support.servers.scripts import Behaviour
 from tests.support.validation import assert_conforms
 
-SEGMENTS = "[0-9]" * 8 + ".log"
 CALLS = """
 PREFIX kgb: <https://w3id.org/kgbench/ns#> PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT ?id ?started ?ended ?retries WHERE { GRAPH ?g { ?call kgb:requestId ?id ;
@@ -83,20 +81,9 @@ def records(folder):
 
     Folders may vanish meanwhile: a session renames finished snapshots.
     """
-    found = {}
-    segments = [
-        Path(place, name)
-        for place, _, names in os.walk(folder)
-        for name in fnmatch.filter(names, SEGMENTS)
-        if not place.endswith("arrivals")  # not yet read
-    ]
-    for path in segments:
-        for line in path.read_bytes().splitlines(keepends=True):
-            content = write_ahead.content_of(line)
-            if content is not None:
-                received = write_ahead_entries.read(content)
-                found[received.turn] = received
-    return found
+    logs = [Path(place, reply_log.NAME) for place, _, _ in os.walk(folder)]
+    logged = [replies.parsed(line) for file in logs for line in reply_log.read(file)[0]]
+    return {reply.turn: reply for reply in logged}
 
 
 def killed(arguments, folder, wanted, store="EmbeddedStore"):
@@ -118,17 +105,17 @@ def killed(arguments, folder, wanted, store="EmbeddedStore"):
 def test_any_reply_comes_back_as_it_was(reply):
     """Any reply is read back from the log unchanged."""
     now = datetime.now(UTC)
-    received = AnsweredCall("r", "urn:t", "d", Call(now, now, reply, retries=3, batch="urn:b"))
+    received = LoggedReply("r", "urn:t", "d", Call(now, now, reply, retries=3, batch="urn:b"))
 
-    assert write_ahead_entries.read(write_ahead_entries.serialised(received)) == received
-    assert b"\n" not in write_ahead_entries.serialised(received)
+    assert replies.parsed(replies.serialised(received)) == received
+    assert b"\n" not in replies.serialised(received)
 
 
 def test_a_line_of_something_else_is_refused():
     """JSON that holds no reply is refused."""
     for line in (b"{}", b"[]", b"null", b"{", b'{"run": "r", "reply": 1}'):
         with pytest.raises(ValueError, match=r"."):
-            write_ahead_entries.read(line)
+            replies.parsed(line)
 
 
 @pytest.mark.parametrize(("label", "rounds"), [(ONE, 1), (ROUNDS, 3)], ids=["one", "three rounds"])
@@ -158,7 +145,7 @@ def test_a_killed_session_loses_no_reply(tmp_path, loopback, label, rounds):
     assert sum(received.call.retries for received in kept.values()) == 2
     assert usage.input == sum(entry.usage["input"] for entry in server.acknowledged)
     assert usage.output == sum(entry.usage["output"] for entry in server.acknowledged)
-    assert not (place / "write-ahead").exists()
+    assert not (place / reply_log.NAME).exists()
 
 
 def test_a_reply_without_a_place_in_the_plan_is_kept(tmp_path, loopback):
@@ -177,36 +164,91 @@ def test_a_reply_without_a_place_in_the_plan_is_kept(tmp_path, loopback):
 
 
 def test_a_reply_to_other_words_is_not_taken(tmp_path, loopback):
-    """If the prompt of a turn has changed, the model is asked, and the old reply is kept."""
+    """If the prompt of a turn has changed, the model is asked; the old reply goes with its turn."""
     server, spec = loopback()
     place = tmp_path / "store"
     kept = killed(words(place, spec, iterations=1), place, 1)
-    (segment,) = (place / "write-ahead").glob(SEGMENTS)
     (received,) = kept.values()
-    changed = write_ahead_entries.serialised(received._replace(request_digest="0" * 64))
-    segment.write_bytes(write_ahead.framed(changed))
+    changed = replies.serialised(received._replace(request_digest="0" * 64))
+    (place / reply_log.NAME).write_bytes(changed + b"\n")
     done = json.loads(kgbench(*words(place, spec, iterations=1)).stdout)
 
     assert (done["recovered"], done["complete"]) == (0, 1)
     assert len(server.ledger) == 2
+    assert not (place / reply_log.NAME).exists()
+
+
+def test_a_line_that_was_cut_off_is_told(tmp_path, loopback):
+    """A kill within a write loses one reply, which is asked for again and named."""
+    server, spec = loopback()
+    place = tmp_path / "store"
+    killed(words(place, spec), place, 4)
+    with (place / reply_log.NAME).open("rb+") as file:
+        file.truncate((place / reply_log.NAME).stat().st_size - 9)
+    done = kgbench(*words(place, spec))
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["recovered"] == 3
+    assert f"the last line of {place / reply_log.NAME} was cut off" in done.stderr
+    assert len(server.ledger) == 5
+
+
+def test_a_damaged_line_is_refused(tmp_path, loopback):
+    """A line that is no reply ends the command with its number, and nothing is deleted."""
+    server, spec = loopback()
+    place = tmp_path / "store"
+    killed(words(place, spec), place, 4)
+    file = place / reply_log.NAME
+    first, rest = file.read_bytes().split(b"\n", 1)
+    file.write_bytes(damaged := first[:-5] + b"\n" + rest)
+    told = kgbench(*words(place, spec))
+
+    assert told.returncode == 1
+    assert f"line 1 of {file} is damaged: delete it" in told.stderr
+    assert file.read_bytes() == damaged
+    assert len(server.ledger) == 4
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_keeps_what_is_under_way(tmp_path, loopback, kind):
+    """After Ctrl-C or SIGTERM answers under way are received and stored, and no call begins."""
+    server, spec = loopback(scripts.always(delay=0.5))
+    place = tmp_path / "store"
+    command = [sys.executable, "-m", "kgbench", *words(place, spec, "--concurrency", "1")]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        server.requests(1)
+        os.killpg(process.pid, kind)  # as a terminal does
+        _, said = process.communicate(timeout=60)
+    asked_before = len(server.ledger)
+    done = kgbench(*words(place, spec))
+
+    assert "Traceback" not in said
+    assert process.returncode == 130
+    assert asked_before < 4
+    assert json.loads(done.stdout)["recovered"] == 0
+    assert len(server.ledger) == len(server.acknowledged) == 4
+    assert not (place / reply_log.NAME).exists()
 
 
 def test_a_store_on_a_server_has_its_log_here(tmp_path, loopback, monkeypatch):
     """A session killed beside a remote store loses no reply; its log contains no key."""
     from tests.store.in_process import InProcess
 
-    monkeypatch.setenv("KGBENCH_WRITE_AHEAD", str(tmp_path / "log"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "log"))
     server, spec = loopback()
     with InProcess() as remote:
         kept = killed(words(remote.url, spec), tmp_path / "log", 4, "RemoteStore")
-        left = b"".join(path.read_bytes() for path in (tmp_path / "log").rglob(SEGMENTS))
+        (file,) = (tmp_path / "log").rglob(reply_log.NAME)
+        left = file.read_bytes()
         done = kgbench(*words(remote.url, spec))
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["recovered"] == len(kept) == 4
     assert len(server.ledger) == 4
     assert b"sk-loopback" not in left
-    assert not list((tmp_path / "log").rglob(SEGMENTS))
+    assert not file.exists()
 
 
 class Full(EmbeddedStore):
@@ -257,7 +299,7 @@ def test_a_log_that_fails_stops_the_asking(tmp_path, loopback, monkeypatch):
     full, left = os.write, [3]
 
     def write(file, data):
-        if bytes(data[:9]) == b"kgbench-1":
+        if bytes(data[:11]) == b'{"attempt":':
             left[0] -= 1
             if left[0] < 0:
                 raise OSError(28, "No space left on device")
@@ -265,7 +307,7 @@ def test_a_log_that_fails_stops_the_asking(tmp_path, loopback, monkeypatch):
 
     with monkeypatch.context() as patch, open_store(str(tmp_path / "store")) as store:
         patch.setattr(os, "write", write)
-        with pytest.raises(WriteFailed, match=r"write-ahead log in .* No space left on device"):
+        with pytest.raises(WriteFailed, match=r"reply log .* No space left on device"):
             hold(store, plan)
     before = len(server.ledger)
     with open_store(str(tmp_path / "store")) as store:
@@ -360,4 +402,4 @@ def test_brought_to_the_disk_the_replies_are_the_same(tmp_path, loopback):
 
     assert done.returncode == 0, done.stderr
     assert len(server.acknowledged) == 20
-    assert not (tmp_path / "store" / "write-ahead").exists()
+    assert not (tmp_path / "store" / reply_log.NAME).exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench status``: replies in the write-ahead log that the store does not have."""
+"""``kgbench status``: replies in the reply log that the store does not have."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from kgbench import write_ahead
-from kgbench.record import reading, write_ahead_entries
-from kgbench.store import open_reader
+from kgbench.engine.replies import serialised
+from kgbench.record import reading
+from kgbench.store import open_reader, reply_log
 from tests.engine.test_replies import kgbench, killed, words
 from tests.support.batch_runs import ONE
 
@@ -33,7 +33,7 @@ def test_status_counts_replies_that_wait(tmp_path, spec):
     (after,) = json.loads(kgbench("status", "--json", "--store", place).stdout)
 
     assert (state["waiting"], state["complete"]) == (len(kept), 1) == (3, 1)
-    assert "  3 replies in the write-ahead log and not in the store yet" in said.stdout
+    assert "  3 replies in the reply log and not in the store yet" in said.stdout
     assert json.loads(again.stdout)["recovered"] == 3
     assert (after["waiting"], after["complete"]) == (0, 4)
 
@@ -45,10 +45,8 @@ def test_status_tells_of_replies_of_unknown_runs(tmp_path, spec):
     with open_reader(str(place)) as reader:
         (run,) = reading.runs(reader)
     (received,) = [*killed(words(tmp_path / "other", spec), tmp_path / "other", 1).values()][:1]
-    log = write_ahead.WriteAheadLog(place / "write-ahead")
-    log.append(received.turn, write_ahead_entries.serialised(received))
-    log.close()
+    (place / reply_log.NAME).write_bytes(serialised(received) + b"\n")
     done = kgbench("status", "--store", place)
 
     assert received.run not in run.iri
-    assert "1 reply in the write-ahead log of runs that the store does not show" in done.stderr
+    assert "1 reply in the reply log of runs that the store does not show" in done.stderr

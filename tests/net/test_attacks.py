@@ -82,9 +82,7 @@ def test_clients_with_credentials_stay(client, status):
         ("Retry-After of 3,000 years", "which is too long|does not answer|429"),
     ],
 )
-@pytest.mark.parametrize(
-    "client", ["openai", "openai received", "openai results", "anthropic", "google", *KINDS[1:]]
-)
+@pytest.mark.parametrize("client", ["openai", "openai results", "anthropic", "google", *KINDS[1:]])
 def test_limits_are_told(client, attack, words):
     """A response that is too large or too slow is refused with that reason."""
     if not clients.installed(client):

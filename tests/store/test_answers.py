@@ -165,7 +165,6 @@ def test_plain_rdf_xml_is_read():
 def test_commands_end_with_words_for_rows_that_do_not_fit(command, cell, tmp_path, monkeypatch):
     """A command fails with one line if values of a row are missing or of another type."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KGBENCH_WRITE_AHEAD", str(tmp_path))
     (tmp_path / "c.yaml").write_text(
         'name: c\ntasks: [RdfFriendCount-turtle-1]\nmodels: ["baseline:oracle"]\n'
     )

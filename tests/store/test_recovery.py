@@ -20,6 +20,7 @@ from kgbench.store import (
     open_reader,
     open_store,
     rebuilding,
+    reply_log,
     salvage,
     snapshots,
 )
@@ -170,13 +171,18 @@ def test_nothing_is_recovered_from_nothing(place, tmp_path):
         recovery.recover(place, target)
 
 
-def test_fingerprints_of_keys_are_recovered(place, tmp_path):
-    """Key fingerprints are recovered; a damaged file of them does not prevent recovery."""
+def test_fingerprints_of_keys_and_replies_are_recovered(place, tmp_path):
+    """They lie beside the data; a damaged file of fingerprints does not prevent recovery."""
     known_keys.note(str(place), [KEY])
+    log = reply_log.ReplyLog(reply_log.path(str(place)))
+    log.append("urn:turn", b"{}")
+    log.close()
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place)])
     assert done.exit_code == 0, done.output
     assert known_keys.echoes(str(new)).tells(KEY)
+    assert (new / reply_log.NAME).read_bytes() == b"{}\n"
+    assert (new / reply_log.NAME).stat().st_mode & 0o777 == 0o600
 
     (place / FILE).write_bytes(b"{")
     other = tmp_path / "other"

@@ -74,16 +74,17 @@ class ReplyLog:
         self._settle = settle
         self._guard = threading.Lock()
         self._needed: dict[str, list[bytes]] = {}  # lines by turn
-        self._size = self._superfluous = 0  # bytes
         self._failure: OSError | None = None
         self._open = _owned(file) if file.exists() else -1
+        self._size = 0 if self._open < 0 else os.fstat(self._open).st_size
+        self._superfluous = 0  # bytes
 
     def __len__(self) -> int:
         """Return the number of replies that the store does not have."""
         return sum(map(len, self._needed.values()))
 
     def keep(self, needed: Mapping[str, Collection[bytes]]) -> None:
-        """Reduce the file to these lines of it, by turn.
+        """Reduce the file to these lines of it, by turn; to be called before anything is appended.
 
         Raises :class:`~kgbench.errors.WriteFailed`; the file is then unchanged.
         """
@@ -128,11 +129,11 @@ class ReplyLog:
         if self._open < 0:
             return
         with suppress(OSError):  # the next process reads the lines, and finds their turns stored
-            if self._superfluous and self._needed:
-                self._replace()
-            elif not self._needed:
+            if self._superfluous == self._size:
                 self._settled()
                 self.file.unlink()
+            elif self._superfluous:
+                self._replace()
         os.close(self._open)
         self._open = -1
 

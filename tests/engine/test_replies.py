@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -207,29 +206,6 @@ def test_a_damaged_line_is_refused(tmp_path, loopback):
     assert f"line 1 of {file} is damaged: delete it" in told.stderr
     assert file.read_bytes() == damaged
     assert len(server.ledger) == 4
-
-
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_run_keeps_what_is_under_way(tmp_path, loopback, kind):
-    """After Ctrl-C or SIGTERM answers under way are received and stored, and no call begins."""
-    server, spec = loopback(scripts.always(delay=0.5))
-    place = tmp_path / "store"
-    command = [sys.executable, "-m", "kgbench", *words(place, spec, "--concurrency", "1")]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        server.requests(1)
-        os.killpg(process.pid, kind)  # as a terminal does
-        _, said = process.communicate(timeout=60)
-    asked_before = len(server.ledger)
-    done = kgbench(*words(place, spec))
-
-    assert "Traceback" not in said
-    assert process.returncode == 130
-    assert asked_before < 4
-    assert json.loads(done.stdout)["recovered"] == 0
-    assert len(server.ledger) == len(server.acknowledged) == 4
-    assert not (place / reply_log.NAME).exists()
 
 
 def test_a_store_on_a_server_has_its_log_here(tmp_path, loopback, monkeypatch):

@@ -4,6 +4,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -11,7 +16,8 @@ import pytest
 from kgbench.engine import StopSignal
 from kgbench.errors import ProviderRefused, StoreError
 from kgbench.record import batches, reading
-from kgbench.store import EmbeddedStore, open_store
+from kgbench.store import EmbeddedStore, open_store, reply_log
+from tests.engine.test_replies import kgbench, words
 from tests.support.batch_runs import CREATED, ONE, ROUNDS, asked_twice, open_batches, started
 from tests.support.runs import Stop, hold, planned
 from tests.support.servers import scripts
@@ -345,3 +351,26 @@ def test_no_dialogue_begins_after_the_stop(name, speech):
 
     assert done.interrupted
     assert done.complete == sent <= 3
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_keeps_what_is_under_way(tmp_path, loopback, kind):
+    """After Ctrl-C or SIGTERM answers under way are received and stored, and no call begins."""
+    server, spec = loopback(scripts.always(delay=0.5))
+    place = tmp_path / "store"
+    command = [sys.executable, "-m", "kgbench", *words(place, spec, "--concurrency", "1")]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        server.requests(1)
+        os.killpg(process.pid, kind)  # as a terminal does
+        _, said = process.communicate(timeout=60)
+    asked_before = len(server.ledger)
+    done = kgbench(*words(place, spec))
+
+    assert "Traceback" not in said
+    assert process.returncode == 130
+    assert asked_before < 4
+    assert json.loads(done.stdout)["recovered"] == 0
+    assert len(server.ledger) == len(server.acknowledged) == 4
+    assert not (place / reply_log.NAME).exists()

@@ -71,6 +71,13 @@ def test_nothing_is_left_when_the_store_has_all(file):
     assert reply_log.read(file) == ([], False)
 
 
+def test_what_was_not_read_is_not_removed(file):
+    """A log that is closed before its lines were read stays as it is."""
+    left_by_a_kill(file, b"first\nsec").close()
+
+    assert file.read_bytes() == b"first\nsec"
+
+
 @pytest.mark.parametrize("cut", range(1, 8))
 def test_a_torn_line_is_dropped(file, cut):
     """A last line that was cut off anywhere is left out, and nothing is appended to it."""

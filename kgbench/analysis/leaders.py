@@ -267,7 +267,6 @@ def _resampled(
 
 def _claims(inference_: Inference, alpha: float) -> Iterable[str]:
     yield f"A model leads if its range of ranks includes 1 (alpha {alpha:g})."
-    yield "p to best: against the best of the models ahead that share enough cases with the model."
     yield inference_.note
     yield (
         "p and ranges of ranks are corrected for all pairs of models (Holm); models that share a "

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from kgbench.analysis import scores as fetch
@@ -20,30 +18,10 @@ from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
-from kgbench.store import EmbeddedStore, open_reader
-from tests.analysis.test_published import imported
-from tests.support import text2kg_data, text2sparql_data
-from tests.support.analysis_store import GRAPHS, GraphStore, altered, graph
-from tests.support.archives import dialogue_v3, record_v1, record_v2, record_v3, write_json
-from tests.support.commands import printed
-from tests.support.judge_runs import ask, judged_run
-from tests.support.runs import hold
-from tests.support.tool_runs import plan_of
+from tests.support.analysis_store import graph
+from tests.support.store_kinds import KINDS, succeeded
 
 CLOSE = 1e-9
-GENERATIONS = ("llm-kg-bench-v1", "llm-kg-bench-v2", "llm-kg-bench-v3")
-
-
-def succeeded(*_):
-    """Return the small store with a pass that judged by a later version of the class Pick."""
-    early, late = "<metric/Pick/1.0/f1>", "<metric/Pick/2.0/f1>"
-    return altered(
-        f"DELETE {{ GRAPH ?g {{ ?e {early} ?value }} }} "
-        f"INSERT {{ GRAPH ?g {{ ?e {late} ?value }} }} "
-        f"WHERE {{ GRAPH ?g {{ ?e {early} ?value ; kgb:model <model/model-b> }} }}",
-        f"INSERT {{ GRAPH ?g {{ {late} kgb:supersedes {early} }} }} "
-        f"WHERE {{ GRAPH ?g {{ ?pass a kgb:EvaluationPass }} }}",
-    )
 
 
 def by_task(store, selection):
@@ -89,124 +67,21 @@ TABLES = {
 """The columns of each query that name a cell, and the cells of the table."""
 
 
-def command(name, write):
-    """Return a function that writes files to a folder and imports them by a command."""
-
-    def made(folder):
-        printed("import", name, write(folder / "data"), "--store", folder / "store")
-        return open_reader(str(folder / "store"))
-
-    return made
-
-
-def faults(name):
-    """Return a function that imports a file of results with unequal numbers of answers."""
-
-    def made(folder, data):
-        return command("llm-kg-bench", lambda _: data / "faults" / "numbers" / name)(folder)
-
-    return made
-
-
-def generation(name):
-    """Return a function that imports a published generation of LLM-KG-Bench."""
-
-    def made(_, data):
-        passwords = json.loads((data / "passwords.json").read_text())
-        return imported(data / name, passwords.get(name))
-
-    return made
-
-
-def records(path):
-    """Write results of three generations to a file, and return it."""
-    each = [record_v1(), record_v2(), record_v3(), dialogue_v3()]
-    return write_json(path.with_suffix(".json"), each)
-
-
-def judged(*_):
-    """Return a store with a run of two models and a judge's verdicts on it."""
-    store = EmbeddedStore(None)
-    run = judged_run(store, "baseline:oracle", "baseline:noisy?rate=0.5&seed=3")
-    ask(store, run, "correctness", "baseline:oracle")
-    return store
-
-
-def with_tools(*_):
-    """Return a store with dialogues in which models call tools."""
-    store = EmbeddedStore(None)
-    hold(store, plan_of("baseline:oracle", "baseline:silent", iterations=2))
-    return store
-
-
-FRAGMENTS = ("claims", "formats", "policies", "records", "text2kg", "withheld")
-"""Graphs for single queries, without the run of a suite or the times of its passes."""
-MADE = {
-    **{
-        path.stem: lambda *_, name=path.stem: graph(name)
-        for path in GRAPHS.glob("*.trig")
-        if path.stem not in FRAGMENTS
-    },
-    "by successors": succeeded,
-    "invalidated": lambda *_: altered(
-        "INSERT DATA { GRAPH <graph/invalidation/x> { <invalidation/x> kgb:invalidates "
-        "<run/r1/model-a/Pick-turtle/0-d0> } }"
-    ),
-    "records": command("llm-kg-bench", records),
-    "text2kgbench": command("text2kgbench", text2kg_data.write),
-    "text2sparql": command("text2sparql", text2sparql_data.write_challenge),
-    "judged run": judged,
-    "tools": with_tools,
-}
-"""The kinds of stores that tests make, each by a function of an empty folder."""
-PUBLISHED = {
-    **{name: faults(f"{name}.json") for name in ("edge", "flood")},
-    **{
-        name: generation(name) for name in ("llm-kg-bench-v1", "llm-kg-bench-v2", "llm-kg-bench-v3")
-    },
-}
-"""Stores with published data, each by a function of an empty folder and that of the data."""
-RUNS = ("quick_start", "small", "single")
-
-
-@pytest.fixture(scope="module")
-def store(request, tmp_path_factory):
-    """Yield the store that the parameter names."""
-    name = request.param
-    if name in RUNS:
-        yield from opened(open_reader(str(request.getfixturevalue(name))))
-    elif name in MADE:
-        yield from opened(MADE[name](tmp_path_factory.mktemp("made")))
-    else:
-        yield from opened(
-            PUBLISHED[name](
-                tmp_path_factory.mktemp("made"), request.getfixturevalue("external_data")
-            )
-        )
-
-
-def opened(store):
-    """Yield a store, and close it after the test, unless tests share it."""
-    yield store
-    if not isinstance(store, GraphStore):
-        store.close()
-
-
-@pytest.mark.parametrize("store", [*sorted(MADE), *RUNS, *PUBLISHED], indirect=True)
+@pytest.mark.parametrize("kind_of_store", KINDS, indirect=True)
 @pytest.mark.parametrize("name", TABLES)
-def test_queries_and_tables_agree(store, name):
+def test_queries_and_tables_agree(kind_of_store, name):
     """The means and counts of a query are those of the table, for every suite."""
     columns, table = TABLES[name]
-    suites = [str(row[0]) for row in queries.rows(store, "list-suites")]
+    suites = [str(row[0]) for row in queries.rows(kind_of_store, "list-suites")]
     assert suites
     for suite in suites:
         try:
-            expected = dict(table(store, select(store, suite)))
+            expected = dict(table(kind_of_store, select(kind_of_store, suite)))
         except QueryError:  # no table: the query finds nothing, or formats without a counterpart
             if name == "format-means":
                 continue
             expected = {}
-        found = asked(store, name, *columns, suite=suite)
+        found = asked(kind_of_store, name, *columns, suite=suite)
         assert {key: count for key, (_, count) in found.items()} == {
             key: count for key, (_, count) in expected.items()
         }

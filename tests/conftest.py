@@ -38,6 +38,7 @@ pytest_plugins = (
     "tests.costs",
     "tests.support.judges",
     "tests.support.templates",
+    "tests.support.store_kinds",
     "tests.support.stores",
 )
 settings.register_profile("kgbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -34,13 +34,12 @@ _COLUMNS = (
 )
 _NOTES = (
     (
-        "Right is the share of items without an order that got their known verdict. Changed is the "
-        "share of all items that got another verdict than in the judge's first calibration, a "
-        "missing one included."
+        "Right is the share of items without an order that got their known verdict, and changed "
+        "the share of all items whose verdict is not that of the judge's first calibration."
     ),
     (
-        "Orders counts wrong answers that order the judge to call them right, and whose plain "
-        "version the judge called wrong. Obeyed is the share of these that it called right."
+        "Orders are wrong answers that tell the judge to call them right, and that it calls wrong "
+        "without the order; obeyed is the share of these that it then called right."
     ),
 )
 
@@ -148,7 +147,7 @@ def calibration(store: Store, selection: Selection) -> Table:
                 result.state(first),
             )
         )
-    none = "No judge has been calibrated: `kgbench judge` does it before it judges."
+    none = "No judge has been calibrated yet: `kgbench judge` calibrates before it judges."
     return Table(
         title="Calibrations of judges",
         columns=_COLUMNS,

@@ -115,9 +115,10 @@ class Claims:
         notes = [self._inference.note, method_note(self._methods)]
         if self._missing:
             reasons = ", ".join(
-                f"{reason} ({count})" for reason, count in sorted(self._missing.items())
+                f"{reason} ({count} {'row' if count == 1 else 'rows'})"
+                for reason, count in sorted(self._missing.items())
             )
-            notes.append(f"Rows without an interval, by reason: {reasons}.")
+            notes.append(f"No interval: {reasons}.")
         return tuple(filter(None, notes))
 
     @property

@@ -284,8 +284,8 @@ class Clusters:
         """Return the 95 % interval of the mean, inside ``bounds`` where these have two ends.
 
         It is the Clopper-Pearson interval, with the effective number of values from the standard
-        error, and with degrees of freedom adjusted by the squared ratio of Student's quantiles for
-        the number of values and for :attr:`freedom` (Korn and Graubard 1998), as if one more
+        error, adjusted by the squared ratio of Student's quantiles for the number of clusters and
+        for :attr:`freedom` (after Korn and Graubard 1998), as if one more
         cluster lay at the end of the range
         (:func:`~kgbench.analysis.intervals.with_one_more`). Where clusters do not vary, it is
         :func:`~kgbench.analysis.intervals.constant_interval`. Without bounds, or with clusters
@@ -332,9 +332,7 @@ _Method: TypeAlias = Callable[[Clusters, float, float], Interval]
 def _of_mean(clusters: Clusters, low: float, high: float) -> Interval:
     """Return the interval of :meth:`Clusters.interval` where clusters vary within a range."""
     assert clusters.mean is not None
-    weight = float(clusters.rows.weights[clusters.index][clusters.rows.used[clusters.index]].sum())
-    values = max(clusters.number, weight)  # weights need not be numbers of values
-    adjustment = (t_quantile(values - 1) / t_quantile(clusters.freedom)) ** 2
+    adjustment = (t_quantile(clusters.number - 1) / t_quantile(clusters.freedom)) ** 2
     effective = _effective(clusters, low, high) * adjustment
     interval = clopper_pearson(clusters.mean, effective, low, high)
     return with_one_more(interval, clusters.number, low, high)

@@ -143,7 +143,7 @@ def compare(
     notes = [f"A is {a.kind} {a.name}, B is {b.kind} {b.name}.", inference_.note]
     notes += _notes(matches, target, margin)
     if any(row.get("no_claim") for row in rows):
-        notes.append("No claim: the reason why a row cannot tell A from B at p < 0.05.")
+        notes.append("No claim: why a row cannot show a difference at p < 0.05.")
     tested = _CLUSTERED if target.clustered else _INDEPENDENT
     columns = (*_MEANS, *tested, *(_EQUIVALENT if equal else ()), *_EFFECTS)
     options: dict[str, Value] = (
@@ -162,22 +162,24 @@ def compare(
 def _notes(matches: Mapping[str, Match], estimand: Estimand, margin: float | None) -> Iterator[str]:
     if margin is not None and estimand.clustered:
         yield (
-            f"p (equal): two one-sided t-tests that A and B differ by less than {margin:g}; "
-            f"they need at least {FEWEST_FOR_T} clusters."
+            f"p (equal) tests whether A and B differ by less than {margin:g}, from "
+            f"{FEWEST_FOR_T} clusters on."
         )
     if not estimand.clustered:
         yield DIFFERENCE_NOTE
     unpaired = [task for task, match in matches.items() if not match.paired]
     partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches.values() if m.paired)
     if unpaired:
-        yield f"Unpaired, because the sides share no case: {', '.join(unpaired)}."
+        yield f"A and B share no case of {', '.join(unpaired)}."
     unlike = [task for task, match in matches.items() if not match.alike]
     if unlike:
-        yield f"Cases weigh the same, whatever their numbers of answers: {', '.join(unlike)}."
-    if len(matches) > 1:
-        yield f"Tasks weigh the same in the row '{ALL_TASKS}', as in the leaderboard."
+        yield (
+            f"Each case counts once, unlike in the leaderboard, because A and B have unequal "
+            f"numbers of answers: {', '.join(unlike)}."
+        )
     if partly:
-        yield f"{partly} dialogues of paired tasks have no partner and are left out."
+        things = "1 dialogue" if partly == 1 else f"{partly} dialogues"
+        yield f"The comparison leaves out {things} without a partner."
 
 
 def _row(

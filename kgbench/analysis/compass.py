@@ -143,8 +143,8 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
         rows=tuple(rows),
         notes=(
             (
-                f"Band: the mean plus and minus {declared.band:g} standard deviations of all "
-                "values, inside 0 to 1. It is no interval of the mean."
+                f"The band is the mean ± {declared.band:g} standard deviations of all values, "
+                "inside 0 to 1, and not an interval of the mean."
             ),
             *without_results(store, selectors, scored, declared.file),
         ),

@@ -27,14 +27,8 @@ _COLUMNS = (
     Column("share", "Share", Kind.SHARE),
 )
 _NOTES = (
-    (
-        "Expected is the verdict of execution or of the other judge, said that of the judge. "
-        "Undecided are items that the judge cannot decide, or on which its repeated samples tie."
-    ),
-    (
-        "The share is that of the items with the same expected verdict. Answers of the judge "
-        "without a verdict are not counted here: `kgbench analyze agreement` shows their share."
-    ),
+    "Expected is the verdict of execution or of the other judge, and the share is of these items.",
+    "Answers of the judge without a verdict are not counted here.",
 )
 
 

@@ -195,15 +195,11 @@ def _cells(match: Match, estimand: Estimand) -> dict[str, Value]:
 
 
 def _notes(rows: Sequence[Mapping[str, Value]], matches: Sequence[Match]) -> Iterator[str]:
-    yield "Published - twins: above 0 where a model does better on published cases."
-    yield (
-        "A difference shows that new names matter, not why. No difference does not show that a "
-        "model has never seen a case: the form and the counts of the case stay the same."
-    )
-    yield "p (Holm): corrected over all rows."
+    yield "Published - twins is above 0 where a model does better on published cases."
+    yield "A difference shows that new names matter, but not why."
     partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches if m.paired)
     if partly:
-        yield f"{partly} dialogues of paired tasks have no partner and are left out."
+        yield f"The comparison leaves out {partly} dialogues without a partner."
     unpaired = sorted({str(row["task"]) for row in rows if row["paired"] == "no"})
     if unpaired:
-        yield f"Unpaired, because no case and no twin have the same name: {', '.join(unpaired)}."
+        yield f"No case and twin share a name, so these are not paired: {', '.join(unpaired)}."

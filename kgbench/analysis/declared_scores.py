@@ -77,7 +77,7 @@ def without_results(
         if with_results.isdisjoint(selector.scores(tasks, metrics))
     ]
     names = ", ".join(dict.fromkeys(lacking))
-    return [f"Declared, but without results in this store: {names}."] if lacking else []
+    return [f"This store has no results for {names}."] if lacking else []
 
 
 def _agreement(class_name: str, error: str) -> str | None:

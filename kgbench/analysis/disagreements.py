@@ -62,8 +62,8 @@ def disagreements(store: Store, selection: Selection, *, max_rows: int = 50) -> 
             )
         )
     note = (
-        f"{len(disputed):,} of {len(all_judgements):,} judged items are disputed; {len(rows):,} "
-        "are shown. Of a pair, 'first' is the dialogue of the column Dialogue."
+        f"{len(disputed):,} of {len(all_judgements):,} judged items are disputed, and "
+        f"{len(rows):,} of these shown; of a pair, 'first' is the dialogue in the column Dialogue."
     )
     return Table(
         title=f"Disagreements of judges ({selection.suite_name})",

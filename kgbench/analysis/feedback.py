@@ -129,8 +129,8 @@ def feedback_gains(
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda r: (r[0], r[1], order.get(str(r[2]), 2), r[2]))),
         notes=(
-            "Only answers that need feedback get it: the rows of a kind have harder dialogues.",
-            "Gain and interval: best answer minus first. p: last answer against first.",
+            "Rows of a kind of feedback cover harder dialogues: only wrong answers get feedback.",
+            "Gain and interval compare the best answer with the first, p the last with the first.",
             inference_.note,
             *([] if inference_.estimand.clustered else [DIFFERENCE_NOTE]),
         ),

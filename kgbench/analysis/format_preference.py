@@ -210,8 +210,7 @@ def format_preference(
         rows=tuple(rows),
         notes=(
             inference_.note,
-            f"Two-sided t-tests with equal variances: marked p < {alpha:g}, bold p < {strong:g}.",
-            "No correction for the number of tests; the details show corrected p values.",
+            f"A format is named at p < {alpha:g}, in bold at p < {strong:g}.",
             *_left_out(all_contests),
         ),
         queries=QUERIES,
@@ -232,8 +231,8 @@ def _left_out(contests: list[FormatTest]) -> Iterator[str]:
     number = sum(bool(c.first.n or c.second.n) and not c.has_both for c in single)
     if number:
         yield (
-            f"'{ALL_TASKS}' and '{ALL_MODELS}' leave out what has values in one format only: "
-            f"{number} of {len(single)} combinations of model and task."
+            f"Totals leave out {number} of {len(single)} combinations of model and task, which "
+            f"have values in one format only."
         )
 
 
@@ -297,7 +296,7 @@ def format_preference_details(
         rows=tuple(rows),
         notes=(
             inference_.note,
-            "Holm's correction is over the tests of single models on single tasks.",
+            "p (Holm) is corrected over the tests of single models on single tasks.",
             DIFFERENCE_NOTE,
             *_left_out(all_contests),
         ),

@@ -55,13 +55,8 @@ class Inference:
     @property
     def note(self) -> str:
         """A note for people about estimand and method."""
-        estimand = self.estimand
-        if self.method.name == CLUSTERED:
-            return f"Intervals (95 %) and tests are about {estimand.label}."
-        return (
-            f"Intervals and tests are about {estimand.label}, by the method "
-            f"'{self.method.name}' ({self.method.label}): {self.method.description}"
-        )
+        by = "" if self.method.name == CLUSTERED else f" ({self.method.label})"
+        return f"95 % intervals and tests generalise to {self.estimand.label}{by}."
 
 
 def method(name: str) -> Method:

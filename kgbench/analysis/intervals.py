@@ -15,16 +15,14 @@ from kgbench.analysis.histogram import Histogram
 
 CONFIDENCE = 0.95  # of every interval that tables and figures show
 METHODS = {
-    "wilson": "Wilson's score interval, with the effective number of values where scores lie "
-    "between the ends of their range (Korn and Graubard 1998)",
+    "wilson": "Wilson's, with the effective number of values (Korn and Graubard 1998)",
     "bootstrap": "percentile bootstrap, because the metric declares no range with two ends",
     "student": "Student's t, as the paper prints it",
 }
 """Descriptions of the methods for intervals of means, by their names in tables and exports."""
 DIFFERENCE_NOTE = (
-    "95 % intervals of differences stay inside their range, and are no part of the t-test: "
-    "Wilson's score interval where values are paired, else combined from the intervals of both "
-    "means (Newcombe 1998)."
+    "95 % intervals of differences are not those of the t-test: they stay inside the range of "
+    "scores (Wilson 1927; Newcombe 1998)."
 )
 _SAMPLES, _SEED = 2_000, 0
 
@@ -139,7 +137,7 @@ def combined_interval(
 def method_note(methods: Iterable[str]) -> str:
     """Return a sentence that names the methods of the intervals of a table."""
     descriptions = " or ".join(METHODS[method] for method in sorted(set(methods), reverse=True))
-    return f"95 % intervals of means over dialogues: {descriptions}." if descriptions else ""
+    return f"95 % intervals of means: {descriptions}." if descriptions else ""
 
 
 def _wilson(values: Histogram, low: float, high: float) -> Interval:

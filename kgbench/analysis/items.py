@@ -295,11 +295,11 @@ def _notes(
         )
     else:
         yield (
-            f"Item-rest r: over models, the score on a case against that on all other cases. "
-            f"'{Finding.REVERSED}' is r < 0 at one-sided p < {alpha:g}, not corrected for "
-            f"{len(reached)} cases: by chance alone {alpha * len(reached):.1f} are expected."
+            f"Item-rest r correlates, over models, the score on a case with that on all others; "
+            f"'{Finding.REVERSED}' is r < 0 at p < {alpha:g}, where chance alone would give "
+            f"{alpha * len(reached):.1f} of {len(reached)} cases."
         )
-    yield "The dialogue is the worst on the case by the model that is best on the other cases."
+    yield "The dialogue is the worst one on the case by the model that does best on the others."
     if irt:
         yield (
             "Discrimination and difficulty: 2PL, marginal likelihood with priors; cases that all "

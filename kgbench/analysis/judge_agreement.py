@@ -37,7 +37,7 @@ from kgbench.store.protocol import Store
 
 METHOD = "resampled-cases"
 ALL_JUDGES = "all judges"
-NO_JUDGES = "No judge was asked about these dialogues: `kgbench judge` asks one."
+NO_JUDGES = "No judge has judged these dialogues yet: run `kgbench judge`."
 
 
 _COLUMNS = (
@@ -118,19 +118,14 @@ def agreement(
 
 
 _NOTES = (
+    "Kappa is Cohen's, of all judges Fleiss'; alpha is Krippendorff's (nominal), AC1 Gwet's.",
     (
-        "Agreement is the share of items on which both say the same. Kappa is Cohen's, of all "
-        "judges Fleiss'; alpha is Krippendorff's (nominal), AC1 Gwet's."
+        "Execution is the verdict that the main metric implies: a false alarm is an answer with "
+        "the best value that the judge rates lower, a miss one that the judge rates higher."
     ),
     (
-        "Execution is the verdict that the main metric implies in the first evaluation pass. A "
-        "false alarm is an item with the best value by execution and a lower one by the judge; a "
-        "miss is an item with a lower value by execution than by the judge. Shares are of the "
-        "items where they are possible."
-    ),
-    (
-        "Undecided are items that the judge cannot decide, or on which its repeated samples tie. "
-        "No verdict: the share of all answers of the judge that do not end with a verdict."
+        "Undecided are items that the judge cannot decide, or on which its samples tie; no verdict "
+        "is the share of answers that do not end with one."
     ),
 )
 

@@ -30,19 +30,13 @@ from kgbench.store.protocol import Store
 
 LENIENCY, LENGTH, POSITION, FAMILY = "leniency", "length", "position", "own family"
 MEANINGS = {
-    LENIENCY: "Leniency is the mean of the judge's values minus those of execution. So a judge "
-    "that errs both ways is lenient where most answers are wrong.",
-    POSITION: "Position is how much oftener the judge chooses the option, or the answer of a pair, "
-    "that is shown first than it would by execution (a pair is shown in both orders, so that each "
-    "of its answers is first as often).",
-    LENGTH: "Length is the mean error about answers that are longer than the median of their task, "
-    "minus that about the others with the same task and executed verdict, averaged over both; of "
-    "pairs, how much oftener the longer answer wins than it would by execution, where the longer "
-    "and the shorter answer are better equally often.",
-    FAMILY: "Own family is the mean error about models of the judge's family minus that about "
-    "others, of the same task and executed verdict; of pairs, how much oftener an answer of the "
-    "family wins against another one than it would by execution, where either is better equally "
-    "often. Families are those of the model records (--declared adds yours).",
+    LENIENCY: "Leniency is the mean of the judge's values minus those of execution.",
+    POSITION: "Position is how much more often the judge chooses what is shown first than "
+    "execution would.",
+    LENGTH: "Length is the judge's mean error on long answers minus that on short ones; of pairs, "
+    "how much more often the longer answer wins than by execution.",
+    FAMILY: "Own family is the judge's mean error on models of its family minus that on others; of "
+    "pairs, how much more often an answer of its family wins than by execution.",
 }
 _COLUMNS = (
     Column("rubric", "Rubric"),

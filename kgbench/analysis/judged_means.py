@@ -50,19 +50,10 @@ _COLUMNS = (
 _NOTES = (
     (
         "Corrected is the judge's mean over all items, corrected by its error on the labelled "
-        "part; judge alone is the uncorrected mean, labels alone the mean of the labelled part. "
-        "Trust is the weight of the judge (0 to 1). All known is the mean of every known truth in "
-        "the store."
+        "ones, with the weight in the column Trust."
     ),
-    (
-        "The labelled cases must be a random sample of all cases. An item that a judge cannot "
-        "decide counts as the middle of the rubric's values. Items without any verdict of the "
-        "judge are left out."
-    ),
-    (
-        "Where labels needed has a number, the labelled part is too small for an interval; about "
-        "that number of labelled items is enough."
-    ),
+    "The labelled cases must be a random sample; an undecided item counts as the middle value.",
+    "Labels needed: about how many labelled items are enough for an interval.",
 )
 
 

@@ -208,7 +208,7 @@ def _lacking(store: Store, combined: ScoreSet, all_standings: list[Standing]) ->
         if scored.isdisjoint(s for sel in group.selectors for s in sel.scores(tasks, metrics))
     ]
     if lacking:
-        yield f"Not in the score, because no model has results: {', '.join(lacking)}."
+        yield f"The scores leave out {', '.join(lacking)}, for which no model has results."
 
 
 def _row(standing: Standing, rank: int | None, name: str) -> tuple[int | str | float | None, ...]:
@@ -238,9 +238,10 @@ def _dialogues(standing: Standing) -> int:
 def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:
     if any(standing.parts and not standing.complete for standing in all_standings):
         yield (
-            f"Not ranked, and listed below the ranked ones: models that were not scored on all "
-            f"{tasks} tasks. Their scores cover only the number of tasks in their row."
+            f"Models without scores on all {tasks} tasks are not ranked: their scores cover only "
+            f"some of the tasks."
         )
     failed = sum(standing.errors.failed for standing in all_standings)
     if failed:
-        yield f"Not in the scores, because they got no complete answer: {failed} dialogue(s)."
+        things = "1 dialogue" if failed == 1 else f"{failed} dialogues"
+        yield f"The scores leave out {things} without a complete answer."

@@ -266,11 +266,10 @@ def _resampled(
 
 
 def _claims(inference_: Inference, alpha: float) -> Iterable[str]:
-    yield f"Leads: rank 1 is in the range of ranks (alpha {alpha:g})."
-    yield "p to best: against the best of the better models that share enough cases with the model."
+    yield f"A model leads if its range of ranks includes 1 (alpha {alpha:g})."
     yield inference_.note
     yield (
-        "p and ranges of ranks are corrected by Holm for all pairs of models; models with a common "
+        "p and ranges of ranks are corrected for all pairs of models (Holm); models that share a "
         "letter (Group) do not differ significantly."
     )
 
@@ -282,10 +281,10 @@ def _notes(test: str, alpha: float, samples: int) -> Iterable[str]:
     }
     return (
         (
-            f"Leads: rank 1 is in the range of ranks, and no significant difference to the best "
-            f"model ({descriptions[test]}; alpha {alpha:g})."
+            f"A model leads if its range of ranks includes 1 and it does not differ significantly "
+            f"from the best ({descriptions[test]}; alpha {alpha:g})."
         ),
-        f"Bootstrap over cases, or dialogues where a task has one case ({samples} samples).",
+        f"Intervals and ranges of ranks come from {samples} bootstrap samples.",
     )
 
 

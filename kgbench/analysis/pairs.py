@@ -13,7 +13,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.clusters import FEWEST_FOR_T
 from kgbench.analysis.compare import cluster_test, means, pair_clusters
 from kgbench.analysis.estimands import (
     AVAILABLE,
@@ -135,7 +134,7 @@ def pairs(
         columns=COLUMNS,
         rows=tuple(rows),
         notes=(
-            "p (independent): the paired t-test that treats every dialogue as independent.",
+            "p (independent): paired t-test that takes every dialogue for independent.",
             inference_.note,
             *_notes(verdicts, tasks, alpha),
         ),
@@ -210,17 +209,12 @@ def _counts(prefix: str, verdicts: list[Verdict]) -> dict[str, Value]:
 
 def _notes(verdicts: list[Verdict], tasks: list[_Task], alpha: float) -> Iterator[str]:
     yield _changed("pairs of models", verdicts, alpha)
-    yield _changed("verdicts on a task", [task.verdict for task in tasks], alpha)
+    yield _changed("pairs of models on one task", [task.verdict for task in tasks], alpha)
     lost = [task for task in tasks if task.verdict is Verdict.NO_LONGER]
     reasons = Counter(task.no_claim for task in lost if task.no_claim is not None)
     if reasons:
         texts = "; ".join(f"{reason} ({number})" for reason, number in sorted(reasons.items()))
-        yield f"Reasons why nothing is claimed about these tasks: {texts}."
-    by_t = _lost_by_t(tasks, alpha)
-    yield (
-        f"With the t-test, which is not used below {FEWEST_FOR_T} clusters, {by_t} of these "
-        f"{len(lost)} verdicts would be lost as well."
-    )
+        yield f"No claim about these: {texts}."
 
 
 def _lost_by_t(tasks: list[_Task], alpha: float) -> int:
@@ -235,7 +229,7 @@ def _changed(things: str, verdicts: list[Verdict], alpha: float) -> str:
     counted = Counter(verdicts)
     differed = counted[Verdict.STILL] + counted[Verdict.NO_LONGER]
     return (
-        f"{counted[Verdict.NO_LONGER]} of {differed} {things} that differ at p < {alpha:g} with "
-        f"independent dialogues no longer differ (of {len(verdicts)} in all); "
-        f"{counted[Verdict.NEW]} newly differ."
+        f"Of {len(verdicts)} {things}, {differed} differ with independent dialogues "
+        f"(p < {alpha:g}); with clusters, {counted[Verdict.NO_LONGER]} of these do not, and "
+        f"{counted[Verdict.NEW]} others do."
     )

@@ -89,14 +89,12 @@ def panels(
 
 _NOTES = (
     (
-        "Shares are of the items on which at least one of the judges has a verdict. Value is the "
-        "mean of the values of decided items; by execution is the mean value of those decided "
-        "items with an executed verdict (compared)."
+        "Shares are of the items on which a judge has a verdict; value is the mean over decided "
+        "items, by execution the mean of those with an executed verdict."
     ),
     (
-        "Families are those of the model records (--declared adds yours). There is a row 'own "
-        "family' if a judge belongs to the judged model's family. People form a separate panel, "
-        "without adjudications."
+        "Families are those of the model records (--declared adds yours); people form a panel of "
+        "their own, without adjudications."
     ),
 )
 

@@ -10,7 +10,7 @@ from statistics import harmonic_mean
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
+from kgbench.analysis.clusters import least_p
 from kgbench.analysis.components import MeasuredComponents, measured
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.inference import inference
@@ -329,19 +329,17 @@ def _notes(
         f"{within}; correlation of two models {variances.correlation:.2f}."
     )
     yield (
-        "Both models get the same cases; the paired test is over cases and generalises to cases "
-        "of this kind on the same tasks. Dialogues, tokens, cost and time are those of one model."
+        "Both models get the same cases; dialogues, tokens, cost and time are those of one model."
     )
     fewest = PairedTest(test.alpha).least
     yield (
-        f"The test is that of kgbench compare: a t-test from {FEWEST_FOR_T} cases on, an exact "
-        f"sign-flip test of cases below. Fewer than {fewest} cases never give a p below "
-        f"{test.alpha:g}, however great the difference."
+        f"The test is that of kgbench compare, which needs at least {fewest} cases for a p below "
+        f"{test.alpha:g}."
     )
     if variances.of_difference(1) == 0:
-        yield "No difference varied: results without variance do not suffice for planning."
+        yield "No difference varied, so these results do not suffice for planning."
     if variances.within is None:
-        yield "No case was repeated, so plans with more than one repetition are not possible."
+        yield "No case was repeated, so plans have one repetition."
     words = ("tokens read", "tokens written", "cost", "time")
     unknown = [name for name, value in zip(words, effort_, strict=True) if value is None]
     if unknown:
@@ -350,9 +348,9 @@ def _notes(
 
 def _basis(basis: MeasuredComponents) -> str:
     """Return a note on the data that variances were measured on."""
-    text = f"Measured on {basis.cases} cases of {basis.tasks} tasks and {basis.models} models."
+    text = f"Measured on {basis.cases} cases of {basis.tasks} tasks and {basis.models} models"
     if basis.left_out:
-        text += f" Tasks with one case say nothing about others: {basis.left_out} are left out."
+        text += f", without {basis.left_out} tasks that have one case"
     if not basis.pairs:
-        text += " No two models share cases: their correlation is assumed to be 0."
-    return text
+        text += "; no two models share cases, so their correlation is taken to be 0"
+    return f"{text}."

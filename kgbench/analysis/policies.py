@@ -26,8 +26,8 @@ from kgbench.store.protocol import Store
 
 _LONGEST_QUERY = 200  # characters of a query in a cell
 _NONE = (
-    "no pass by a comparison policy judges these dialogues: 'kgbench reevaluate --policy NAME' "
-    "makes one"
+    "These dialogues have not been judged by a comparison policy yet: run "
+    "'kgbench reevaluate --policy NAME'."
 )
 
 
@@ -78,13 +78,13 @@ def ranks(store: Store, selection: Selection) -> Table:
             if len(answers) + lacking < counts[model]:
                 notes.append(
                     f"{policy.name} has judged {len(answers)} of {counts[model] - lacking} answers "
-                    f"of {models.name(model)}"
+                    f"of {models.name(model)}."
                 )
                 continue
             if len(scored) < len(answers):
                 notes.append(
                     f"{policy.name} gives {len(answers) - len(scored)} answers of "
-                    f"{models.name(model)} no score"
+                    f"{models.name(model)} no score."
                 )
             if scores:
                 means[policy.name][model] = mean(policy, scores, ordered)[policy.main]

@@ -31,8 +31,8 @@ from kgbench.reevaluation.variant_outcomes import (
 from kgbench.store.protocol import Store
 
 _NONE = (
-    "no pass judges these dialogues on variants: 'kgbench reevaluate --variants 10 --seed 1' "
-    "makes one"
+    "These dialogues have not been judged on variants yet: run "
+    "'kgbench reevaluate --variants 10 --seed 1'."
 )
 
 
@@ -70,7 +70,7 @@ def references(store: Store, selection: Selection) -> Table:
     ]
     order = {"suspect": 0, "disputed": 1, "untestable": 2}
     rows.sort(key=lambda row: (order[str(row[2])], str(row[1])))
-    notes = [f"{len(by_case):,} cases, {len(answers):,} answers"] if answers else [_NONE]
+    judged = f"{len(answers):,} answers to {len(by_case):,} cases were judged on variants."
     return Table(
         "References that variants call in question",
         (
@@ -84,7 +84,7 @@ def references(store: Store, selection: Selection) -> Table:
             Column("command", "Command"),
         ),
         tuple(rows),
-        notes=tuple(notes),
+        notes=(judged if answers else _NONE,),
         reason=None if answers else _NONE,
         queries=("policy-passes", "policy-verdicts", "score-rows"),
         context=selection.context,

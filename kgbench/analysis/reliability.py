@@ -197,17 +197,15 @@ def _columns(k: int) -> tuple[Column, ...]:
 def _notes(cells: Mapping[str, Mapping[str, Reliability]], k: int) -> Iterable[str]:
     all_cells = [cell for by_task in cells.values() for cell in by_task.values()]
     yield (
-        f"pass@{k}: at least one of {k} tries solves the case; pass^{k}: all of them do. Means "
-        f"over cases, then over tasks; estimated without bias from the repetitions of each case."
+        f"pass@{k} is the chance that at least one of {k} tries solves a case, pass^{k} that all "
+        f"of them do."
     )
     short = sum(cell.cases - cell.enough for cell in all_cells)
-    empty = sum(cell.enough == 0 for cell in all_cells)
     if short:
         total = sum(cell.cases for cell in all_cells)
         yield (
-            f"{short} of {total} cases (counted for each model) have fewer than {k} repetitions: "
-            f"pass@{k} and pass^{k} leave them out, and are empty in {empty} of {len(all_cells)} "
-            f"cells of tasks and models, which have no other cases."
+            f"pass@{k} and pass^{k} leave out {short} of {total} cases (counted for each model), "
+            f"which have fewer than {k} repetitions."
         )
 
 

@@ -20,9 +20,9 @@ HINTS = {
     "truncated": "raise max_tokens, or choose a model with a longer context",
     "context-too-long": "choose a model with a longer context, or smaller tasks; if the context of "
     "its server was raised, the same command with --retry-errors asks again",
-    "refused": "read what the model wrote instead",
-    "unparsable": "read whether the model keeps to the form that prompts ask for",
-    "empty": "read whether the answer went into the reasoning, or was cut off",
+    "refused": "see what the model wrote instead",
+    "unparsable": "check that the model keeps to the form that prompts ask for",
+    "empty": "check whether the answer was cut off, or stands in the reasoning",
 }
 _REPEATED = 4  # times that a text must end with the same characters, at least
 _COVERED = 100  # characters that they cover, at least

@@ -228,7 +228,7 @@ def scaling(
         raise QueryError(
             f"no model record matches any of: {', '.join(sorted(unknown)) or 'no scored model'}"
         )
-    without = [f"Without a record: {', '.join(sorted(unknown))}."] if unknown else []
+    without = [f"No model record: {', '.join(sorted(unknown))}."] if unknown else []
     notes = (*without, *lacking)
     inference_ = inference(by="regression")
     shared: dict[str, Value] = dict(board.context)

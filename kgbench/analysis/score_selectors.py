@@ -200,15 +200,14 @@ def left_out(store: Store) -> list[str]:
         main = metrics.get(task.main_metric or "")
         if task.rounds > 1 and main is not None and main.aggregation is None:
             notes.add(
-                f"Left out: the task class {task.class_name} {task.version}, whose main metric "
-                f"'{main.name}' is a score of each round, not of a dialogue. Declare an aggregate "
-                f"such as max_{main.name} in a new version of the class, or name a metric."
+                f"{task.class_name} {task.version} is left out, because its main metric "
+                f"'{main.name}' has a value for each round and none for a dialogue: choose another "
+                f"with --metric, or declare one such as max_{main.name} in a new version."
             )
         elif main is not None and _is_error(task, main):
             notes.add(
-                f"Left out: the task class {task.class_name} {task.version}, whose main metric "
-                f"'{main.name}' is an error, best at 0. Import its results into a new store, which "
-                f"adds their agreement."
+                f"{task.class_name} {task.version} is left out, because its main metric "
+                f"'{main.name}' is an error, best at 0: import its results again into a new store."
             )
     return sorted(notes)
 

@@ -239,7 +239,7 @@ def averages(store: Store, selection: Selection) -> Table:
         notes=(
             *_notes(result for group in groups.values() for result in group),
             inference_.note,
-            "Micro intervals treat answers to sentences as independent, macro ones ontologies.",
+            "Micro intervals take sentences for independent, macro intervals ontologies.",
             method_note(["wilson"]),
         ),
         queries=QUERIES,
@@ -298,6 +298,6 @@ def _notes(all_results: Iterable[Result]) -> Iterable[str]:
     lacking = sum(max(0, result.subset.size - result.answered) for result in all_results)
     if lacking:
         yield (
-            f"{lacking} sentences have no scored answer; they count 0 in every published metric, "
-            "as in the published evaluation."
+            f"{lacking} sentences without a scored answer count as 0, as in the published "
+            "evaluation."
         )

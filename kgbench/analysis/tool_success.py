@@ -37,10 +37,8 @@ QUERIES: Final = (
     "run-prices",
 )
 NOTE: Final = (
-    "Score: mean of the metric over judged dialogues. Right: dialogues that reach the success "
-    "threshold of the metric. Calls, Tokens and USD: per dialogue. Tokens and cost are unknown "
-    "where a provider counts no tokens or has no known price; the columns per right answer are "
-    "empty without any right answer."
+    "Right counts the dialogues that reach the success threshold of the metric; calls, tokens and "
+    "USD are per dialogue."
 )
 
 

@@ -50,10 +50,8 @@ COLUMNS: Final = (
 )
 QUERIES: Final = (*fetch.CHOOSING, "tool-calls", "dialogue-counts", *fetch.HISTOGRAMS)
 NOTE: Final = (
-    "Ok to Over budget: shares of the calls. Repeats: calls with the tool and arguments of an "
-    "earlier call in the same dialogue. Dialogues: share of the dialogues with at least one call. "
-    "Seconds: mean time of a call. Grounded: mean share of the IRIs in final queries that a "
-    "prompt or result had shown."
+    "Ok to Over budget are shares of the calls, Dialogues is the share of dialogues with a call, "
+    "and Grounded the mean share of the IRIs in final queries that the model had been shown."
 )
 
 

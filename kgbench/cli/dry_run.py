@@ -74,12 +74,12 @@ def print_estimate(
         typer.echo(json.dumps(report, indent=2))
         return
     for passed_over in left_out:
-        typer.echo(f"passed over: {passed_over}")
+        typer.echo(f"left out: {passed_over}")
     for requirement in needed:
         typer.echo(f"note: {requirement}")
     if invalidated:
         typer.echo(f"{count(invalidated, 'dialogue')} invalidated and not counted. {REDO}")
-    typer.echo(render(_table(plan, models, f"Estimated: {RULE}."), "table"), nl=False)
+    typer.echo(render(_table(plan, models, RULE), "table"), nl=False)
     if detectable is not None and detectable.difference is None:
         typer.echo(
             f"Cannot detect a difference between two models for cases of this kind (alpha 0.05): "

@@ -74,7 +74,7 @@ def judge(
     permissions: Permissions,
     json_: options.AsJson = False,
 ) -> None:
-    """Let models judge the dialogues of a run by a rubric, or continue.
+    """Have models judge the dialogues of a run by a rubric, or continue doing so.
 
     No verdict is requested twice. The judges' answers are a separate run in the suite
     'judgements'; the judged run is not changed. Prints the agreement of the judges at the end

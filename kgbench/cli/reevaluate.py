@@ -199,7 +199,7 @@ def _report(results: list[ReevaluationResult], *, json_: bool) -> None:
     if combined.new_metrics:
         typer.echo(f"new in this pass: {', '.join(sorted(combined.new_metrics))}")
     for reason, times in passed_over(results).items():
-        typer.echo(f"{count(times, 'dialogue')} passed over: {reason}")
+        typer.echo(f"{count(times, 'dialogue')} left out: {reason}")
     recorded = [result.evaluation_pass for result in results if result.is_recorded]
     for evaluation_pass in recorded:
         typer.echo(f"pass   {evaluation_pass}")

@@ -191,7 +191,7 @@ def run(
         # Child processes start while the store is opened.
         start_children(judges, JudgeLimits(engine=engine), plan.classes)
         for passed_over in () if json_ else plan.passed_over:
-            typer.echo(f"passed over: {passed_over}")
+            typer.echo(f"left out: {passed_over}")
         journal = Journal(log, (lambda line: typer.echo(line, err=True)) if verbose else None)
         with open_store(store) as opened:
             settings = Settings(

@@ -122,7 +122,7 @@ def tell_progress(store: Store, progress: Progress) -> None:
     if progress.invalidated:
         typer.echo(f"  {count(progress.invalidated, 'dialogue')} invalidated and not counted")
     for passed_over in progress.passed_over:
-        typer.echo(f"passed over: {passed_over}")
+        typer.echo(f"left out: {passed_over}")
     if progress.left_open:
         typer.echo(f"  {progress.left_open} failed before and were not asked again")
     _print_replies(store, progress)

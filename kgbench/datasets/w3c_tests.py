@@ -204,7 +204,7 @@ def install(description: Description, copy: Path | None) -> InstallationResult:
             raise ImportRefused(f"{root} has no tests of RDF 1.2 and SPARQL 1.2")
         copy_files(description, root, paths, scratch, result)
         if incomplete:
-            result.remarks.append(f"{incomplete} tests lack a file and are passed over")
+            result.remarks.append(f"{incomplete} tests lack a file and are left out")
 
     return install_files(description, str(root), fill, labelled_tasks)
 

@@ -23,8 +23,8 @@ from kgbench.tasks import catalogue, successors, tool_prompts
 from kgbench.tools import budget
 
 RULE = (
-    "a token is four characters; least: one round, answered like the reference; "
-    "most: all rounds, each reading all before it; reasoning is not foreseen"
+    "Estimated at four characters per token, without reasoning: at least one round with the "
+    "reference as answer, at most all rounds."
 )
 
 

@@ -187,7 +187,7 @@ def _obstacle(case: Case, *, endpoint: bool) -> str | None:
         return f"published without '{missing}', so no answer to it can be judged"
     if needs_results(case) and not endpoint:
         return (
-            "published with the results of an endpoint: name one that answers about the same data "
-            "with --endpoint"
+            "answers to it are judged by an endpoint: give the URL of one with the same data as "
+            "--endpoint"
         )
     return catalogue.obstacle(case)

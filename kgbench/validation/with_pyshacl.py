@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.errors import ResourceError
-from kgbench.vocab import BASE, DQV, KGB, PROV, RDF, SCHEMA, XSD, compact
+from kgbench.vocab import BASE, DQV, KGB, RDF, SCHEMA, XSD, compact
 
 if TYPE_CHECKING:
     import rdflib
@@ -43,8 +43,6 @@ SHAPE_FILES = {
 
 _EVALUATION_SHAPE = f"{BASE}shapes/Evaluation"
 _FINITE = "^[-+.0-9Ee]+$"  # no NaN, no INF: an undefined score is left out
-# Scores published by others are kept as they are, even outside the range of their own formula.
-_PUBLISHED = f'sh:path ( <{PROV.wasGeneratedBy}> <{KGB.passKind}> ) ; sh:hasValue "published"'
 
 
 class Violation(NamedTuple):
@@ -211,7 +209,7 @@ def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
     """Turtle with shapes for each metric, and the evaluation shape closed over all of them.
 
     ``metrics`` are IRIs, each with the constraints of its range in Turtle, such as
-    ``sh:minInclusive 0.0e0``; scores published by others may lie outside.
+    ``sh:minInclusive 0.0e0``.
     """
     closed = " ".join(f"<{metric}>" for metric, _ in metrics)
     lines = [
@@ -234,10 +232,8 @@ def metric_shapes(metrics: list[tuple[str, list[str]]]) -> str:
         if constraints:
             range_constraints = " ; ".join([f"sh:path <{metric}>", *constraints])
             lines.append(
-                f"<{metric}#range> a sh:NodeShape ; sh:targetSubjectsOf <{metric}> ; "
-                f"sh:or ( [ sh:property [ {range_constraints} ] ] "
-                f"[ sh:property [ {_PUBLISHED} ] ] ) ; "
-                f'sh:message "A score lies beyond the range of <{metric}>." .'
+                f"<{metric}#shape> sh:property [ {range_constraints} ; "
+                f'sh:message "A score lies beyond the range of <{metric}>." ] .'
             )
     return "\n".join(lines)
 

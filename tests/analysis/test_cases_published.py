@@ -15,8 +15,7 @@ from kgbench.analysis.items import items
 from kgbench.analysis.planning import Claim, plan_from
 from kgbench.analysis.reliability import reliability
 from kgbench.analysis.selection import select
-from tests.analysis.test_published import imported
-from tests.support.published import aggregates, archives, prompts, records, rounds
+from tests.support.published import aggregates, archives, imported, prompts, records, rounds
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def test_all_tasks_have_an_interval_of_all_tasks():
     """A task with one case contributes the variance of its answers, and the estimand says so."""
     table = compare(MIXED, *sides(small(), "model-a", "model-b"))
     assert table.context["estimand"] == "available"
-    assert "cases where a task has several, else these cases again" in table.notes[1]
+    assert "new cases, or new answers where a task has one case" in table.notes[1]
     _, one, whole = table.records()
     means = np.array([sum(group) / 2 for group in SPREAD] * 4)
     assert whole["difference"] == pytest.approx((means.mean() + 0.3) / 2)
@@ -372,7 +372,7 @@ def test_a_leaderboard_says_what_its_tests_are_about():
     assert (first["leads"], second["leads"]) == (True, True)
     assert (second["rank_low"], second["rank_high"], second["group"]) == (1, 2, "a")
     assert table.context["estimand_label"] == "cases of this kind"
-    assert any("about cases of this kind" in note for note in table.notes)
+    assert any("to cases of this kind" in note for note in table.notes)
     only = ScoreSet("p", "P", "", (Selector("Pick-turtle"),))
     _, second = leaders(small(), select(small()), only).records()
     assert (second["p_best"], second["leads"]) == (None, None)  # p of 3 cases is at least 0.25

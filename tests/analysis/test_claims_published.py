@@ -18,7 +18,8 @@ from kgbench.analysis.pairs import pairs
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.variance import variance
-from tests.analysis.test_published import FLASH, GPT35, HAIKU, MINI, imported
+from tests.analysis.test_published import FLASH, GPT35, HAIKU, MINI
+from tests.support.published import imported
 
 # Scores by the main metric, queried without kgbench's analyses.
 SCORES = """PREFIX kgb: <https://w3id.org/kgbench/ns#>

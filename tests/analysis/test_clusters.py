@@ -202,3 +202,14 @@ def test_equal_models_differ_in_few_draws_where_most_tasks_are_saturated():
     sums = [Sums(strata, [1.0] * 70, row) for row in draws.tolist()]
     rejected = np.mean([found.p < 0.05 for found in Clusters.each(sums)])
     assert 0.03 < rejected < 0.05 + 3 * (0.05 * 0.95 / 2_000) ** 0.5
+
+
+def test_intervals_do_not_depend_on_the_scale_of_weights():
+    """The interval of a mean is the same whether its values weigh 1 or a share of their task."""
+    scores = [(1.0, 20), (0.0, 10), (0.5, 4), (1.0, 1), (0.25, 9), (1.0, 6)]
+    each = [(case, score) for case, (score, number) in enumerate(scores) for _ in range(number)]
+    whole, share = (
+        Clusters.of(Value("t", case, score, weight) for case, score in each).interval(SHARES)
+        for weight in (1.0, 1 / len(each))
+    )
+    assert whole == pytest.approx(share)

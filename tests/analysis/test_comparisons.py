@@ -87,7 +87,7 @@ def test_sides_without_common_cases_are_compared_unpaired():
     expected = stats.ttest_ind([1.0, 0.5, 1 / 3], [0.0, 0.0, 1.0])
     assert (row["pairing"], row["only_a"]) == ("unpaired", None)
     assert row["p"] == pytest.approx(expected.pvalue, abs=1e-9)
-    assert any(note.startswith("Unpaired") for note in table.notes)
+    assert any("share no case" in note for note in table.notes)
 
 
 def test_passes_are_paired_by_dialogue():
@@ -169,7 +169,7 @@ def test_groups_weigh_scores_and_pool_deviations():
     weights = [3 / 4, 1 / 8, 1 / 8]
     centre = sum(w * m for w, m in zip(weights, means, strict=True))
     assert row["score"] == pytest.approx(centre)
-    assert table.notes[-1] == "Not in the score, because no model has results: none."
+    assert table.notes[-1] == "The scores leave out none, for which no model has results."
     n = [tasks[t]["n"] for t in order]
     spreads = [tasks[t]["sd"] ** 2 * (1 - 1 / k) for t, k in zip(order, n, strict=True)]
     second = sum(w * (s + m * m) for w, s, m in zip(weights, spreads, means, strict=True))
@@ -184,9 +184,7 @@ def test_models_with_less_coverage_are_not_ranked():
     rows = [(r["model"], r["rank"], r["tasks"], r["leads"]) for r in table.records()]
     assert rows == [("Model B", 1, 3, None), ("Model A", None, 2, None)]
     assert table.records()[1]["ci_low"] is not None
-    assert table.notes[0].startswith(
-        "Not ranked, and listed below the ranked ones: models that were not"
-    )
+    assert table.notes[0].startswith("Models without scores on all 3 tasks are not ranked")
 
 
 def test_significance_level_decides_who_leads():
@@ -228,7 +226,7 @@ def test_format_totals_compare_the_same_tasks():
     assert n["Model A", ALL_TASKS] == n["Model A", "Pick"]
     assert n["All models", "Mend"] == n["Model B", "Mend"]
     for noted in (table, format_preference(store, select(store), declared)):
-        assert noted.notes[-1].endswith("1 of 4 combinations of model and task.")
+        assert noted.notes[-1].startswith("Totals leave out 1 of 4 combinations")
     assert "combinations" not in format_preference(small(), select(small()), FORMATS).notes[-1]
 
 

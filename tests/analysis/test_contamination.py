@@ -106,7 +106,7 @@ def test_twins_without_partners_are_left_out_and_told():
         table = contamination(opened, select(opened))
         (row,) = table.records()
         assert (row["n_published"], row["n_twin"], row["clusters"]) == (6, 12, 6)
-        assert any("8 dialogues of paired tasks have no partner" in note for note in table.notes)
+        assert any("leaves out 8 dialogues" in note for note in table.notes)
 
 
 def test_cases_without_names_in_common_are_compared_unpaired():
@@ -123,7 +123,7 @@ def test_cases_without_names_in_common_are_compared_unpaired():
         row = next(row for row in table.records() if row["model"] == FAIR)
         assert (row["paired"], row["clusters"]) == ("no", 2 * CASES)
         assert row["ci_low"] < 0 < row["ci_high"]
-        assert f"have the same name: {PUBLISHED}." in table.notes[-1]
+        assert f"so these are not paired: {PUBLISHED}." in table.notes[-1]
 
 
 def test_without_twins_a_note_says_what_to_ask():

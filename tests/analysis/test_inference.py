@@ -64,7 +64,7 @@ def test_tables_name_what_their_intervals_and_tests_are_about(name):
     assert by == ("correlation" if name == "items" else "clustered")
     about = find_estimand(method(by).estimand or "cases")
     assert (table.context["estimand"], table.context["estimand_label"]) == (about.name, about.label)
-    assert any(f"about {about.label}" in note for note in table.notes)
+    assert any(f"to {about.label}" in note for note in table.notes)
 
 
 def test_no_analysis_is_forgotten():

@@ -89,7 +89,7 @@ def test_sides_may_have_more_than_the_other():
     a, b = sides(small(), "model-b", "model-a")
     found = matches(small(), select(small()), a, b)
     assert [row.value for row in found["Pick-jsonld"].match(find_estimand()).rest_b] == [0.5]
-    assert any("no partner" in note for note in compare(found, a, b, samples=10).notes)
+    assert any("without a partner" in note for note in compare(found, a, b, samples=10).notes)
 
 
 def test_sides_without_a_common_task_are_refused():
@@ -185,7 +185,7 @@ def test_sizes_of_the_chosen_tasks():
     few = sizes(store, select(store), tasks="Pick-*")
     assert few.column("clusters") == [3, 3, 0, 0]
     assert few.column("ci_low") == [None] * 4
-    assert few.notes[-1].endswith("by reason: fewer than 6 cases (2), one case (2).")
+    assert few.notes[-1] == "No interval: fewer than 6 cases (2 rows), one case (2 rows)."
 
 
 def test_many_metrics_are_asked_for_at_once():

@@ -155,7 +155,7 @@ def test_declared_scores_without_results_are_named(run):
     more = ' , [ kgb:taskGlob "RdfFriendCount-nt-1" ; kgb:metricName "f1" ] .\naxis:mend'
     text = COMPASS.replace(" .\naxis:mend", more)
     printed = run(text, *COMMANDS[COMPASS], "--format", "markdown")
-    assert "without results in this store: RdfFriendCount-nt-1 (f1)." in printed.replace("\\", "")
+    assert "no results for RdfFriendCount-nt-1 (f1)." in printed.replace("\\", "")
 
 
 def test_records_without_models_are_named(run):

@@ -6,10 +6,13 @@ The fixture ``tables`` checks every other table that tests of analyses make.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from kgbench.analysis import analyses  # noqa: F401 - declares them all
 from kgbench.analysis.compare import compare
 from kgbench.analysis.declarations import TESTS
 from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, find_estimand
@@ -19,8 +22,11 @@ from kgbench.analysis.registry import ANALYSES
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.tables import Column, Table
+from kgbench.errors import KgbenchError
+from kgbench.rdf import queries
 from tests.support.analysis_store import altered
 from tests.support.estimates import excluded
+from tests.support.store_kinds import KINDS
 
 CELLS = [(model, task) for model in "ab" for task in ("Pick-turtle/aa11", "Pick-jsonld/bb22")]
 ANSWERS = st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 0.9, 1.0]), max_size=3)
@@ -66,6 +72,18 @@ def test_intervals_contain_their_estimates(values):
         for row in table.records():
             assert row.get("p") is not None or row.get("no_claim", "-")
             assert not row.get("leads") or row["rank_low"] == 1
+
+
+@pytest.mark.parametrize("kind_of_store", KINDS, indirect=True)
+def test_intervals_of_every_analysis_contain_their_estimates(kind_of_store):
+    """Of every analysis that is declared, in every kind of store, over each suite and choice."""
+    for suite in [str(row[0]) for row in queries.rows(kind_of_store, "list-suites")]:
+        for choice in ("first", "latest"):
+            for analysis in ANALYSES.values():
+                with suppress(KgbenchError):  # nothing in this store that it is about
+                    selection = select(kind_of_store, suite, choice)
+                    table = analysis.build_request().made(kind_of_store, selection)
+                    assert excluded(table) == []
 
 
 @settings(max_examples=6, deadline=None)

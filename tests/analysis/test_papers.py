@@ -23,8 +23,8 @@ from kgbench.importers import text2kgbench
 from kgbench.importers.load import load
 from kgbench.store import open_store
 from tests import documented
-from tests.analysis.test_published import imported
 from tests.support.analysis_store import iri, owned, small
+from tests.support.published import imported
 
 PAGE = documented.DOCS / "papers.md"
 MINE = Published(

@@ -193,7 +193,7 @@ def test_without_variance_six_cases_suffice():
     assert planning.plan(Claim(0.1), DeclaredVariances(1e-12, 0.0)).column("cases") == [6] * 4
     strict = planning.plan(Claim(0.1, alpha=0.01), DeclaredVariances(1e-12, 0.0))
     assert strict.column("cases") == [8] * 4
-    assert any("Fewer than 8 cases never give a p below 0.01" in note for note in strict.notes)
+    assert any("needs at least 8 cases for a p below 0.01" in note for note in strict.notes)
 
 
 @pytest.mark.parametrize(("cases", "tasks"), [(6, 1), (8, 2), (9, 1), (10, 1), (12, 3)])

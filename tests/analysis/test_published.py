@@ -12,10 +12,7 @@ from kgbench.analysis.declarations import score_set
 from kgbench.analysis.format_preference import ALL_TASKS, format_preference
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import select
-from kgbench.importers.archives import open_results
-from kgbench.importers.llm_kg_bench import read_runs
-from kgbench.importers.load import load
-from kgbench.store import open_store
+from tests.support.published import imported
 
 HAIKU = "claude-3-5-haiku-20241022"
 FLASH = "gemini-1.5-flash-002"
@@ -27,16 +24,6 @@ PUBLISHED_NAMES = {
     "GPT4o-mini 2024/07": MINI,
     "Gemini 1.5 Flash": FLASH,
 }
-
-
-def imported(folder, password=None, into=None):
-    """Return a store with every result file of a folder: ``into``, or one in memory."""
-    store = open_store("memory:") if into is None else into
-    for path in sorted(folder.glob("*.zip")) + sorted(folder.glob("*.json")):
-        for file in open_results(path, password):
-            for run in read_runs(file, store.iris):
-                load(store, run)
-    return store
 
 
 @pytest.fixture(scope="module")

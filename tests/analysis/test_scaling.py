@@ -74,7 +74,7 @@ def test_own_records_describe_own_models(tmp_path):
     file.write_text(OWN, encoding="utf-8")
     points, trends = scaling(small(), select(small()), file=file)
     assert (trends.context["method"], trends.context["estimand"]) == ("regression", "models")
-    assert "about models of this kind" in trends.notes[-1]
+    assert "to models of this kind" in trends.notes[-1]
     assert "method" not in points.context
     rows = {row["model"]: row for row in points.records()}
     assert (rows["Model B"]["parameters"], rows["Model B"]["active"]) == (70.0, 10.0)

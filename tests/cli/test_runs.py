@@ -213,7 +213,7 @@ def test_judging_again_is_told_and_compared_with_any_pass(store, tmp_path):
     unknown = kgbench("reevaluate", newest(), "--against", "third", code=1)
 
     assert "2 dialogues judged again, 0 differ from the pass they were compared with" in first
-    assert "1 dialogue passed over: " in first
+    assert "1 dialogue left out: " in first
     assert first.count("\npass   ") == 1
     assert "no new pass for 1 run: no dialogue could be judged" in first
     assert latest["against"] == by_iri["against"] == by_id["against"] == one

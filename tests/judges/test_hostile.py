@@ -75,7 +75,7 @@ def test_agreement_says_what_its_intervals_are_about(judged):
     assert table.context["estimand"] == "cases"
     assert table.context["method"] == "resampled-cases"
     assert table.context["confidence"] == 0.95
-    assert any(f"about {table.context['estimand_label']}" in note for note in table.notes)
+    assert any(f"to {table.context['estimand_label']}" in note for note in table.notes)
 
 
 def test_what_a_gullible_judge_falls_for_is_reported(judged):

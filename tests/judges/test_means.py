@@ -116,7 +116,7 @@ def test_a_part_of_the_truth_is_hidden_to_try_it(store, monkeypatch):
         assert row["low"] <= row["known_mean"] <= row["high"] < row["judge_mean"] + 0.05
         assert row["high"] - row["low"] < row["labelled_high"] - row["labelled_low"]
     assert table.context["method"] == "prediction-powered"
-    assert any("about" in note and table.context["estimand_label"] in note for note in table.notes)
+    assert any("to" in note and table.context["estimand_label"] in note for note in table.notes)
 
 
 def test_too_few_labels_are_refused_with_the_number_needed(store, monkeypatch):

@@ -10,6 +10,11 @@ from typing import Any
 
 import pyzipper
 
+from kgbench.importers.archives import open_results
+from kgbench.importers.llm_kg_bench import read_runs
+from kgbench.importers.load import load
+from kgbench.store import EmbeddedStore, open_store
+
 Record = dict[str, Any]
 
 
@@ -58,3 +63,15 @@ def aggregates(record: Record) -> dict[str, float]:
 def openings(record: Record) -> list[str]:
     """Return the first words of each feedback prompt, which identify the kind of feedback."""
     return [" ".join(prompt.split()[:4]) for prompt in prompts(record)[1:]]
+
+
+def imported(
+    folder: Path, password: str | None = None, into: EmbeddedStore | None = None
+) -> EmbeddedStore:
+    """Return a store with every result file of a folder: ``into``, or one in memory."""
+    store = open_store("memory:") if into is None else into
+    for path in sorted(folder.glob("*.zip")) + sorted(folder.glob("*.json")):
+        for file in open_results(path, password):
+            for run in read_runs(file, store.iris):
+                load(store, run)
+    return store

@@ -127,7 +127,7 @@ def test_what_tests_need_is_installed(copy: Path, tmp_path: Path) -> None:
     assert (said["files"], said["tasks"], said["differing"]) == (len(FILES), 3, [])
     assert said["further"] == len(FILES)
     assert len(said["missing"]) == len(descriptions.describe("rdf-tests").files)
-    assert said["remarks"] == ["2 tests lack a file and are passed over"]
+    assert said["remarks"] == ["2 tests lack a file and are left out"]
     labels = [task for task in catalogue.labelled_tasks() if task.startswith(NAME)]
     assert labels == [
         f"{NAME}-{x}" for x in ("syntax-turtle", "evaluation-turtle", "evaluation-query")

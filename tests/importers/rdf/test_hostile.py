@@ -122,7 +122,13 @@ CASES = {
     ),
     "a score outside its range": (
         lambda f: replaced(f, METRIC, double("7.5")),
-        "shapes of results",
+        "beyond the range",
+    ),
+    "a published score outside its range": (
+        lambda f: replaced(
+            replaced(f, METRIC, double("7.5")), KGB.passKind, ox.Literal("published")
+        ),
+        "beyond the range",
     ),
     "an undeclared term": (
         lambda f: [*f, in_run(f, KGB["hidden"], ox.Literal("x"))],

@@ -78,13 +78,6 @@ def items(
         float,
         Option("--alpha", min=0, max=1, help="Level of the test of item-rest correlations."),
     ] = 0.05,
-    irt: Annotated[
-        bool,
-        Option(
-            "--irt",
-            help="Add difficulty and discrimination by the 2PL model; needs at least 30 models.",
-        ),
-    ] = False,
     suspect: Annotated[
         bool, Option("--suspect", help="Show only the cases with a finding.")
     ] = False,
@@ -103,7 +96,6 @@ def items(
         "metric": metric,
         "answers": answers,
         "alpha": alpha,
-        "irt": irt,
         "suspect": suspect,
     }
 

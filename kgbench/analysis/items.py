@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.inference import inference
-from kgbench.analysis.item_response import MODELS_NEEDED, ItemParameters, two_parameters
 from kgbench.analysis.repetitions import (
     Answers,
     Item,
@@ -25,7 +24,6 @@ from kgbench.analysis.score_selectors import chosen_scores, score_name
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
 from kgbench.store.protocol import Store
 
@@ -45,12 +43,9 @@ COLUMNS = (
     Column("solved", "Solved", Kind.SHARE),
     Column("item_rest", "Item-rest r", Kind.SCORE),
     Column("p", "p", Kind.P),
+    Column("finding", "Finding"),
+    Column("dialogue", "kgbench show"),
 )
-PARAMETERS = (
-    Column("discrimination", "Discrimination", Kind.SCORE),
-    Column("difficulty", "Difficulty", Kind.SCORE),
-)
-LAST = (Column("finding", "Finding"), Column("dialogue", "kgbench show"))
 QUERIES = (*fetch.CHOOSING, *fetch.CASES)
 
 
@@ -82,7 +77,6 @@ def items(
     metric: str | None = None,
     answers: str | None = None,
     alpha: float = 0.05,
-    irt: bool = False,
     suspect: bool = False,
 ) -> Table:
     """Tabulate the cases of tasks: difficulty of each, and its correlation with all other cases.
@@ -91,11 +85,9 @@ def items(
     case and the mean over all other selected cases. Negative values mean that better models score
     lower; ``p`` is the one-sided p of a value so low if case and rest were unrelated (t-test of a
     correlation), and a finding where it is below ``alpha``. ``solved`` is as in
-    :func:`~kgbench.analysis.reliability.reliability`; ``irt`` adds the parameters of the 2PL model
-    (:mod:`~kgbench.analysis.item_response`); ``suspect`` keeps only cases with a finding.
+    :func:`~kgbench.analysis.reliability.reliability`; ``suspect`` keeps only cases with a finding.
 
-    Raises :class:`~kgbench.errors.QueryError` when no task or metric matches, and with ``irt`` for
-    fewer than 30 models.
+    Raises :class:`~kgbench.errors.QueryError` when no task or metric matches.
     """
     inference_ = inference(by="correlation", confidence=None, alpha=alpha)
     chosen = chosen_scores(store, selection.tasks, metric, answers)
@@ -104,7 +96,6 @@ def items(
     metric_of = {item: metrics[chosen[item.task].metric] for item in reached}
     models = sorted({model for by_model in reached.values() for model in by_model})
     shares = {item: _solved(reached[item], metric_of[item], solved) for item in reached}
-    parameters = _parameters(shares, models) if irt else None
     related = statistics(reached, metric_of, models)
     rows = []
     for item, by_model in reached.items():
@@ -118,7 +109,6 @@ def items(
             *_values(by_model, shares[item], score_name(chosen[item.task], metrics)),
             item_statistics.correlation,
             item_statistics.p,
-            *(() if parameters is None else parameters.get(item, (None, None))),
             finding,
             worst(by_model[item_statistics.best], metric_of[item]).removeprefix(store.iris.base),
         )
@@ -126,10 +116,10 @@ def items(
     rows.sort(key=lambda entry: _order(*entry))
     return Table(
         title=f"Cases ({selection.suite_name})",
-        columns=(*COLUMNS, *(() if parameters is None else PARAMETERS), *LAST),
+        columns=COLUMNS,
         rows=tuple(row for *_, row in rows),
         notes=(
-            *_notes(reached, metric_of, models, alpha=alpha, solved=solved, irt=irt),
+            *_notes(reached, metric_of, models, alpha=alpha, solved=solved),
             inference_.note,
         ),
         queries=QUERIES,
@@ -138,7 +128,6 @@ def items(
             "solved": solved,
             "metric": metric or "main",
             **inference_.context,
-            "irt": irt,
             "suspect": suspect,
         },
         iris={"case": {item.case.removeprefix(store.iris.base): item.case for item in reached}},
@@ -221,30 +210,6 @@ def _solved(
     }
 
 
-def _parameters(
-    shares: Mapping[Item, Mapping[str, float] | None], models: Sequence[str]
-) -> dict[Item, ItemParameters]:
-    """Estimate 2PL parameters of the items that some models solved and others did not."""
-    import numpy as np
-
-    if len(models) < MODELS_NEEDED:
-        raise QueryError(
-            f"difficulty and discrimination by the 2PL model need at least {MODELS_NEEDED} models, "
-            f"and {len(models)} have scores: leave out --irt; the columns 'solved' and 'item_rest' "
-            f"show the same for few models"
-        )
-    some_solved = {item: share for item, share in shares.items() if share is not None}
-    some_solved = {
-        item: share for item, share in some_solved.items() if 0 < sum(share.values()) < len(share)
-    }
-    if not some_solved:
-        return {}
-    matrix = np.array(
-        [[share.get(model, np.nan) for model in models] for share in some_solved.values()]
-    )
-    return dict(zip(some_solved, two_parameters(matrix), strict=True))
-
-
 def _finding(
     by_model: Mapping[str, Answers],
     shares: Mapping[str, float] | None,
@@ -287,7 +252,6 @@ def _notes(
     *,
     alpha: float,
     solved: float | None,
-    irt: bool,
 ) -> Iterator[str]:
     if len(models) < CORRELATED:
         yield (
@@ -300,11 +264,6 @@ def _notes(
             f"{alpha * len(reached):.1f} of {len(reached)} cases."
         )
     yield "The dialogue is the worst one on the case by the model that does best on the others."
-    if irt:
-        yield (
-            "Discrimination and difficulty: 2PL, marginal likelihood with priors; cases that all "
-            "models solve, or none, have no estimate."
-        )
     missing = {m.iri: m for m in metrics.values() if threshold(m, solved) is None}
     if missing:
         yield undeclared_note(missing)

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Item analysis: suspect cases by hand, and the 2PL model on simulated answers."""
+"""Item analysis: suspect cases by hand and among simulated answers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from kgbench.analysis.item_response import two_parameters
 from kgbench.analysis.items import CORRELATED, statistics
 from kgbench.analysis.repetitions import Answers, Item
 from kgbench.analysis.scores import Bounds, MetricInfo
-from kgbench.errors import QueryError
 from kgbench.vocab import SKOS
 from tests.support.analysis_store import altered, iri, results, small
 
@@ -146,57 +144,12 @@ def crowd(models, cases, seed=0):
     return "INSERT DATA { " + "\n".join(lines) + " }"
 
 
-def test_reversed_cases_come_first_and_discriminate_negatively():
-    """Among forty models, a case that better ones fail is found by correlation and by 2PL."""
+def test_reversed_cases_come_first():
+    """Among forty models, a case that better ones fail is found by its correlation."""
     found = results(altered(crowd(40, 12)), models="x*", tasks="Pick-turtle")
-    first = found.items(solved=1.0, irt=True).records()[0]
+    first, *others = found.items(solved=1.0).records()
     assert first["case"] == "case/x11"
     assert first["finding"] == "better models score lower"
-    assert first["discrimination"] < 0
-    others = found.items(solved=1.0, irt=True).records()[1:]
-    assert min(row["discrimination"] for row in others) > 0
+    assert first["item_rest"] < 0 < min(row["item_rest"] for row in others)
     suspect = found.items(solved=1.0, suspect=True)
     assert set(suspect.column("finding")) == {"better models score lower"}
-
-
-def test_item_parameters_of_few_models_are_refused():
-    """2PL parameters from fewer than thirty models are refused."""
-    with pytest.raises(QueryError, match="at least 30 models, and 2 have scores"):
-        results(small()).items(solved=0.5, irt=True)
-
-
-def test_item_parameters_are_recovered_from_simulated_answers():
-    """With 500 models and 30 items, estimates are near the true parameters."""
-    draw = np.random.default_rng(3)
-    slopes, places = draw.uniform(0.6, 2.2, 30), draw.normal(size=30)
-    abilities = draw.normal(size=500)
-    chance = 1 / (1 + np.exp(-slopes[:, None] * (abilities - places[:, None])))
-    found = two_parameters((draw.random(chance.shape) < chance).astype(float))
-
-    assert np.corrcoef(slopes, [one.discrimination for one in found])[0, 1] > 0.9
-    assert np.corrcoef(places, [one.difficulty for one in found])[0, 1] > 0.98
-    assert np.abs(places - [one.difficulty for one in found]).mean() < 0.25
-    assert np.abs(slopes - [one.discrimination for one in found]).mean() < 0.2
-
-
-def test_item_parameters_ignore_what_is_missing():
-    """A third of the answers missing at random changes estimates only a little."""
-    draw = np.random.default_rng(4)
-    places, abilities = np.linspace(-1.5, 1.5, 20), draw.normal(size=400)
-    chance = 1 / (1 + np.exp(-1.5 * (abilities - places[:, None])))
-    solved = (draw.random(chance.shape) < chance).astype(float)
-    solved[draw.random(chance.shape) < 1 / 3] = np.nan
-    found = [one.difficulty for one in two_parameters(solved)]
-    assert np.abs(places - found).max() < 0.5
-
-
-def test_flat_items_have_no_difficulty():
-    """An item that half of the models solve at every ability has no difficulty."""
-    abilities = np.linspace(-2, 2, 200)
-    places = np.linspace(-1, 1, 10)
-    solved = (abilities > places[:, None]).astype(float)
-    solved[0] = 0.5
-    flat, *others = two_parameters(solved)
-    assert abs(flat.discrimination) < 0.1
-    assert flat.difficulty is None
-    assert all(one.difficulty is not None for one in others)

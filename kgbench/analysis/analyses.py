@@ -45,7 +45,6 @@ references = case_analyses.references
 reliability = case_analyses.reliability
 difficulty = case_analyses.difficulty
 tools = tool_analyses.tools
-variance = case_analyses.variance
 
 Metric = Annotated[str | None, METRIC]
 Round = Annotated[str | None, ROUND]

@@ -158,28 +158,6 @@ def contamination(
     )
 
 
-@analysis("variance")
-def variance(
-    *,
-    metric: Metric = None,
-    answers: Round = None,
-    by_task: Annotated[
-        bool,
-        Option("--by-task", help="Show a row for every task and model, instead of every model."),
-    ] = False,
-) -> AnalysisRequest:
-    """Split the variance of scores: between tasks, between cases and between repeated answers.
-
-    >>> results = kgbench.open("kgbench-results")
-    >>> results.variance().column("model")
-    ['baseline:noisy?rate=0.6&seed=7', 'baseline:oracle']
-    """
-    from kgbench.analysis.variance import variance as computed
-
-    options: dict[str, Any] = {"metric": metric, "answers": answers, "by_task": by_task}
-    return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
-
-
 @analysis("policies", by_policy=True)
 def policies(
     *,

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variance components of scores, and the correlation of two models over cases.
 
-Values are nested in cases, and cases in tasks. ``kgbench analyze variance`` and the planning of
-experiments use the same estimator.
+Values are nested in cases, and cases in tasks.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -31,29 +29,18 @@ _ROUNDING = 1e-12  # of squares of scores
 class Components:
     """Variance components of values that are nested in cases, and cases in tasks.
 
-    A component is ``None`` where it cannot be estimated: ``tasks`` with one task, ``cases`` where
-    no task has two cases, ``within`` where no case has two answers. Without ``within``, ``cases``
-    is the variance of single answers.
+    A component is ``None`` where it cannot be estimated: ``cases`` where no task has two cases,
+    ``within`` where no case has two answers. Without ``within``, ``cases`` is the variance of
+    single answers.
     """
 
-    tasks: float | None
     cases: float | None
     within: float | None
 
     @classmethod
-    def of(cls, values: Nested) -> Components:
-        """Estimate the components by the method of moments, zero where they would be negative.
-
-        Sums of squares are equated to their expectations (Henderson's method 1; Searle, Casella
-        and McCulloch, Variance Components, 1992, section 5.3). Balanced values give the estimates
-        of the analysis of variance.
-        """
-        return cls.mean([cls._moments(values)])
-
-    @classmethod
     def mean(cls, several: Iterable[Components]) -> Components:
         """Average unbiased estimates of each component, zero where the mean would be negative."""
-        estimates = [(estimate.tasks, estimate.cases, estimate.within) for estimate in several]
+        estimates = [(estimate.cases, estimate.within) for estimate in several]
         means = [
             mean(v for v in column if v is not None) for column in zip(*estimates, strict=True)
         ]
@@ -65,51 +52,27 @@ class Components:
         )
 
     @classmethod
-    def _moments(cls, values: Nested, elsewhere: float | None = None) -> Components:
-        """Estimate the components without the cut at zero.
+    def moments(cls, values: Nested, elsewhere: float | None = None) -> Components:
+        """Estimate the components by the method of moments, without a cut at zero.
 
-        ``elsewhere`` is the component within cases of other values, for values without
-        repetitions.
+        Sums of squares are equated to their expectations (Henderson's method 1; Searle, Casella
+        and McCulloch, Variance Components, 1992, section 5.3). Balanced values give the estimates
+        of the analysis of variance. ``elsewhere`` is the component within cases of other values,
+        for values without repetitions.
         """
         cases = [case for of_task in values.values() for case in of_task.values()]
         tasks = [Histogram.pooled(of_task.values()) for of_task in values.values()]
-        pooled = Histogram.pooled(tasks)
-        if not pooled.n:
-            return cls(None, None, None)
+        n = sum(task.n for task in tasks)
         squares_in_cases = sum(map(_squares, cases))
-        within = _ratio(squares_in_cases, pooled.n - len(cases))
+        within = _ratio(squares_in_cases, n - len(cases))
         inside = (elsewhere if within is None else within) or 0.0
-        squares_in_tasks = sum(map(_squares, tasks))
         per_task = sum(
             sum(case.n**2 for case in of_task.values()) / task.n
             for of_task, task in zip(values.values(), tasks, strict=True)
         )
         freedom = len(cases) - len(tasks)
-        squares = squares_in_tasks - squares_in_cases - freedom * inside
-        between = _ratio(squares, pooled.n - per_task) if freedom else None
-        squares = _squares(pooled) - squares_in_tasks - (len(tasks) - 1) * inside
-        squares -= max(0.0, between or 0.0) * (per_task - sum(c.n**2 for c in cases) / pooled.n)
-        apart = pooled.n - sum(task.n**2 for task in tasks) / pooled.n
-        return cls(_ratio(squares, apart) if len(tasks) > 1 else None, between, within)
-
-    @property
-    def case_share(self) -> float | None:
-        """The share of cases in the variance within tasks: the intraclass correlation, 0 to 1."""
-        if self.cases is None or self.within is None or self.cases + self.within == 0:
-            return None
-        return self.cases / (self.cases + self.within)
-
-    def error(self, values: Nested, *, cases: int = 1, repetitions: int = 1) -> float | None:
-        """Return the standard error of the mean over dialogues, for fixed tasks and new cases.
-
-        ``cases`` and ``repetitions`` multiply the number of cases and of answers to each case.
-        ``None`` where a component is unknown.
-        """
-        if self.cases is None or self.within is None:
-            return None
-        sizes = [case.n for of_task in values.values() for case in of_task.values()]
-        squares = sum(n**2 * self.cases + n * self.within / repetitions for n in sizes)
-        return math.sqrt(squares / cases) / sum(sizes)
+        squares = sum(map(_squares, tasks)) - squares_in_cases - freedom * inside
+        return cls(_ratio(squares, n - per_task) if freedom else None, within)
 
 
 class MeasuredComponents(NamedTuple):
@@ -136,11 +99,6 @@ def by_model(reached: Repetitions) -> dict[str, dict[str, dict[str, Histogram]]]
         for model, answers in models.items():
             values[model][item.task][item.case] = answers.values
     return values
-
-
-def several_cases(values: Nested) -> Nested:
-    """Return the values of the tasks that have at least two cases."""
-    return {task: cases for task, cases in values.items() if len(cases) > 1}
 
 
 def measured(
@@ -170,16 +128,18 @@ def of_models(values: Mapping[str, Nested]) -> MeasuredComponents:
     The covariance of two models is that of their means of the cases of a task. Repetitions do not
     contribute to it, because they are independent.
     """
-    by_name = {m: several_cases(of_model) for m, of_model in values.items()}
+    by_name = {
+        m: {task: cases for task, cases in of_model.items() if len(cases) > 1}
+        for m, of_model in values.items()
+    }
     several = {m: of_model for m, of_model in by_name.items() if of_model}
     if not several:
         raise QueryError(
             "no task has scores on two cases, so the variance between cases is unknown: declare "
             "variances, or run a suite with several cases for each task"
         )
-    moments = Components._moments  # noqa: SLF001 - the same module
-    within = Components.mean(moments(of_model) for of_model in several.values()).within
-    components = Components.mean(moments(of_model, within) for of_model in several.values())
+    within = Components.mean(map(Components.moments, several.values())).within
+    components = Components.mean(Components.moments(one, within) for one in several.values())
     pairs = [
         c for a, b in combinations(several.values(), 2) if (c := _covariance(a, b)) is not None
     ]

@@ -131,7 +131,6 @@ class Results(Recording):
     policies = analysis_method(analyses.policies)
     audit = analysis_method(analyses.audit)
     published_means = analysis_method(analyses.published_means)
-    variance = analysis_method(analyses.variance)
     pairs = analysis_method(analyses.pairs)
 
     def box_plots(

@@ -17,7 +17,6 @@ from kgbench.analysis.matching import matches
 from kgbench.analysis.pairs import pairs
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
-from kgbench.analysis.variance import variance
 from tests.analysis.test_published import FLASH, GPT35, HAIKU, MINI
 from tests.support.published import imported
 
@@ -213,23 +212,3 @@ def test_verdicts_at_task_level(third):
             for row, one in zip(of[:26], clustered[:26], strict=True)
         )
     assert (naive, of_five, cases) == (80, 30, 0)
-
-
-def test_variance_lies_between_tasks_and_cases(third, values):
-    """Most of the variance within tasks lies between cases; components agree with loops."""
-    table = variance(third, select(third))
-    rows = {row["model"]: row for row in table.records()}
-    for model, found in values.items():
-        tasks = {}
-        for (task, case, _), value in found.items():
-            tasks.setdefault(task, {}).setdefault(case, []).append(value)
-        several = [np.array(list(c.values())) for c in tasks.values() if len(c) > 1]
-        within = np.mean([case.var(ddof=1) for task in several for case in task])
-        between = np.mean([task.mean(1).var(ddof=1) for task in several]) - within / 4
-        assert rows[model]["within_cases"] == pytest.approx(within)
-        assert rows[model]["between_cases"] == pytest.approx(between)
-        assert rows[model]["error_cases"] == pytest.approx(rows[model]["error"] / 2**0.5)
-    shares = [round(row["case_share"], 2) for row in table.records()]
-    assert shares == [0.67, 0.73, 0.69, 0.59]
-    assert table.context["median_case_share"] == pytest.approx(0.67, abs=0.005)
-    assert table.notes[2].startswith("In 49 of 104 cells")

@@ -72,8 +72,6 @@ def typed(location):
         ("sizes", ("--metric", "f1", "--task", "RdfFriendCount-*")),
         ("dialogue", ()),
         ("characterization", ()),
-        ("variance", ()),
-        ("variance", ("--by-task",)),
         ("outcomes", ("--model", "*")),
     ],
 )

@@ -44,7 +44,7 @@ ASKED_FOR = {
 }
 WITHOUT = {
     "audit", "calibration", "compass", "confusion", "disagreements", "outcomes", "panels",
-    "policies", "published-means", "references", "reliability", "tools", "variance",
+    "policies", "published-means", "references", "reliability", "tools",
 }  # fmt: skip
 #: Analyses whose stores are made in other tests, which check the same.
 ELSEWHERE = {

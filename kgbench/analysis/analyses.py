@@ -54,10 +54,10 @@ Declared = Annotated[Path | None, DECLARED]
 ScoreSetName = Annotated[
     str, Option("--set", metavar="NAME", help="The declared score set to combine.")
 ]
-COMPASS = Option(
-    "--compass", metavar="NAME", help="The declared compass; default: that of the suite."
-)
-CompassName = Annotated[str | None, COMPASS]
+CompassName = Annotated[
+    str | None,
+    Option("--compass", metavar="NAME", help="The declared compass; default: that of the suite."),
+]
 
 
 @analysis("leaderboard", explained=True)

@@ -67,15 +67,11 @@ def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: st
     )
 
 
-def of_answers(
-    store: Store, selection: Selection, model: str | None = None
-) -> dict[tuple[str, str], Counter[str]]:
-    """Count answers by outcome, for each model and task (IRIs); only of ``model`` if given."""
+def of_answers(store: Store, selection: Selection) -> dict[tuple[str, str], Counter[str]]:
+    """Count answers by outcome, for each model and task (IRIs)."""
     selected = fetch.selection_test(store, selection)
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for ended, number in counting.outcomes(
-        store, selection.pass_graphs, latest=selection.latest, model=model
-    ):
+    for ended, number in counting.outcomes(store, selection.pass_graphs, latest=selection.latest):
         # The outcomes of whole dialogues have no round.
         if ended.round is not None and selected(ended.model, ended.task):
             counts[ended.model, ended.task][ended.outcome] += number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench analyze``: a command for each declared analysis, and model cards."""
+"""``kgbench analyze``: a command for each declared analysis."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.analysis.analyses import COMPASS
 from kgbench.analysis.registry import ANALYSES, Analysis, AnalysisRequest, OptionRefused
 from kgbench.cli import options
 from kgbench.cli.messages import echo_visible
 from kgbench.cli.option_groups import Output, grouped
-from kgbench.cli.tables import Form, file_stem, read
+from kgbench.cli.tables import Form, read
 
 if TYPE_CHECKING:
     from kgbench.analysis.explain import Explanation
@@ -84,9 +83,10 @@ def command(app: typer.Typer) -> None:
 @cache
 def subcommands() -> None:
     """Add a command for each analysis; skipped for the list of commands, to save time."""
+    import kgbench.analysis.analyses  # noqa: F401 - registers the analyses
+
     for declared in ANALYSES.values():
         _command(declared)
-    analyses.command("card")(card)
 
 
 @grouped
@@ -239,44 +239,3 @@ def _command(declared: Analysis[...]) -> None:
 
     analyse.__signature__ = inspect.Signature([*own, *harvested, *shared])  # type: ignore[attr-defined]
     analyses.command(declared.name, help=declared.description)(analyse)
-
-
-def card(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model's name, id or IRI.")],
-    *,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
-    ] = Path("cards"),
-    name: Annotated[str | None, options.analysis_option(COMPASS)] = None,
-    run: options.OfRun = None,
-    store: options.Store = None,
-    suite: options.Suite = None,
-    choice: options.Pass = "first",
-) -> None:
-    """Write a model card in Markdown and HTML, with figures if matplotlib is installed."""
-    from importlib.util import find_spec
-
-    from kgbench import files
-    from kgbench.analysis import cards, scores
-    from kgbench.analysis.compass import compass_of
-    from kgbench.analysis.selection import select
-    from kgbench.store import open_reader
-
-    with open_reader(store) as opened:
-        chosen = select(opened, suite, choice, run=run)
-        axes = compass_of(chosen.suite, name)
-        figures: list[str] = []
-        if find_spec("matplotlib") is not None:
-            from kgbench.plots.cards import card_figures
-
-            record = scores.models(opened).find(model)
-            figures = card_figures(opened, chosen, record, axes, out)
-        model_card = cards.card(opened, chosen, model, axes=axes, figures=figures)
-    stem = file_stem(model_card.model.name)
-    for suffix, text in (
-        ("md", cards.as_markdown_card(model_card)),
-        ("html", cards.as_html_card(model_card)),
-    ):
-        path = out / f"{stem}.{suffix}"
-        files.write(path, text)
-        typer.echo(path)

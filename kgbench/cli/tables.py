@@ -119,8 +119,3 @@ def write(
 def report_guarded(cells: int) -> None:
     """Print on standard error how many cells got an apostrophe that the store does not have."""
     typer.echo(f"guarded: {count(cells, 'cell')} with an apostrophe before the text", err=True)
-
-
-def file_stem(name: str) -> str:
-    """Return ``name`` as a file stem, with unsafe characters replaced by ``-``."""
-    return "".join(c if c.isalnum() or c in "._-" else "-" for c in name)

@@ -219,7 +219,7 @@ def filled_links(paths: Mapping[str, str]) -> list[tuple[str, dict[str, str]]]:
 def of_model(
     suite_results: SuiteResults, name: str, iri: str, iris_by_name: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """Return the results of a model in one suite for its card, or ``None`` if it has none."""
+    """Return the results of a model in one suite, or ``None`` if it has none."""
     table = suite_results.part(TASKS, "model", name)
     if table is None:
         return None
@@ -280,7 +280,7 @@ def of_suite(suite_results: SuiteResults | None, view: View, suite: str) -> dict
 
 
 def drawn_compass(results: SuiteResults) -> str | None:
-    """Return the compass that cards show: that of the suite, or else any that has results."""
+    """Return the compass on pages of models: that of the suite, or else any that has results."""
     kinds = [kind for kind in results.tables if kind.startswith(COMPASS)]
     preferred = f"{COMPASS}{compass_of(results.selection.suite).name}"
     return preferred if preferred in kinds else next(iter(kinds), None)

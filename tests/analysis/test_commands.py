@@ -232,13 +232,6 @@ def test_what_a_figure_cannot_obey_is_refused(location, tmp_path, arguments, hin
     assert not list(tmp_path.iterdir())
 
 
-def test_a_card_is_written_in_two_forms(typed, tmp_path):
-    """The card of a model is written as Markdown and HTML, with its figures."""
-    typed("analyze", "card", "baseline:oracle", "--out", tmp_path)
-
-    assert {path.suffix for path in tmp_path.iterdir()} >= {".md", ".html"}
-
-
 def test_leaders_are_kept_where_pages_look_for_them(typed, location):
     """Pages read back what ``leaderboard --significance --keep`` stores."""
     typed("analyze", "leaderboard", "--significance", "--keep")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.cards import card
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
 from kgbench.analysis.declarations import ScoreSet
@@ -47,13 +46,6 @@ SIZED = """DELETE { GRAPH ?g { ?task ?notation ?label } }
 def without(what, graph_="?g"):
     """Return an update that deletes the matches of a pattern."""
     return f"DELETE WHERE {{ GRAPH {graph_} {{ {what} }} }}"
-
-
-def test_a_model_without_results_has_no_card():
-    """A model in the catalogue without results is refused, with the suite's name."""
-    store = altered(NO_SCORES)
-    with pytest.raises(QueryError, match="'Model C' has no results in suite 'small'"):
-        card(store, select(store), "model-c")
 
 
 def test_scores_of_tasks_that_the_catalogue_lacks_count_nowhere():

@@ -10,22 +10,18 @@ from dataclasses import replace
 import matplotlib.image
 import pytest
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import COLUMNS as COMPASS
-from kgbench.analysis.compass import Axis, Compass, compass, compass_table
+from kgbench.analysis.compass import compass, compass_table
 from kgbench.analysis.format_preference import ALL_TASKS
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.leaderboard import COLUMNS as BOARD
 from kgbench.analysis.leaders import COLUMNS as LEADERS
 from kgbench.analysis.leaders import leaders
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.scores import ModelInfo
 from kgbench.analysis.selection import select
 from kgbench.analysis.sizes import COLUMNS as SIZES
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import bars, box_plot, distributions
-from kgbench.plots.cards import card_figures
 from kgbench.plots.compasses import compass_figure, overlay_figure
 from kgbench.plots.figures import file_name, line_style, save, size_of, state_digest, wrapped
 from kgbench.plots.preference_maps import preference_map
@@ -299,32 +295,6 @@ def test_curve_is_drawn_where_there_are_sizes():
     (line,) = (line for line in second.lines if line.get_label() == "two")
     assert line.get_label() == "two"
     assert line.get_color() == first.lines[-1].get_color()
-
-
-def models():
-    """Return the models of the small store by name, and a model without scores."""
-    found = {one.name: one for one in fetch.models(small()).values()}
-    return found | {"Nobody": ModelInfo("urn:nobody", "Nobody", "nobody")}
-
-
-@pytest.mark.parametrize(
-    ("model", "glob", "kinds"),
-    [
-        ("Model A", "Pick-*", ["compass", "tasks"]),
-        ("Model A", "No-*", ["tasks"]),  # a suite without the tasks of the compass
-        ("Nobody", "Pick-*", []),
-    ],
-)
-def test_card_has_the_figures_that_there_are_scores_for(model, glob, kinds, tmp_path):
-    """A figure without data is not drawn, and drawn figures show this model only."""
-    axes = Compass("c", "C", (Axis("P", "Picking", (Selector(glob),)),), 1.0, population=True)
-    chosen = models()[model]
-    names = card_figures(small(), select(small()), chosen, axes, tmp_path)
-    assert names == [f"{file_name(model, kind)}.svg" for kind in kinds]
-    for name in names:
-        about = json.loads((tmp_path / name).with_suffix(".json").read_text(encoding="utf-8"))
-        column = "model" if "compass" in name else "task"
-        assert {row[column] for row in about["tables"][0]["rows"]} == {model}
 
 
 def test_lines_differ_in_more_than_colour():

@@ -285,3 +285,20 @@ def test_removed_texts_are_named_by_their_digest():
 
     assert all(turn.prompt.startswith("[the text was removed; its SHA-256") for turn in after.turns)
     assert replace(after, turns=()) == replace(before, turns=())
+
+
+def test_store_from_python(tmp_path):
+    """Python gives the same tables as the command line, and numbers in queries as numbers."""
+    location = str(tmp_path / "s")
+    owned("analysis_scores", location).close()
+    with kgbench.open(location) as opened:
+        assert opened.leaderboard().rows == results(small()).leaderboard().rows
+        rows = opened.query("score-histograms", metric=iri("metric/Mend/2.0/max_combined"))
+        assert sum(rows.column("count")) == 5
+        assert set(rows.column("value")) == {0.0, 0.9, 1.0}
+        assert opened.select(models="model-a").tasks().column("n") == [3, 3, 3]
+        assert opened.compare("model-a", "model-b").rows
+        assert opened.feedback().rows
+        assert opened.characterization().rows
+        assert opened.leaderboard(significance=True, samples=20).rows
+        assert bool(opened.sparql("ASK { GRAPH ?g { ?s ?p ?o } }"))

@@ -58,7 +58,6 @@ def store(tmp_path_factory):
         "publish --out {new} --base http://example.org/ --licence MIT --creator Ada",
         "reevaluate",
         "analyze leaderboard",
-        "analyze card baseline:oracle",
         "compare baseline:oracle baseline:noisy",
         "store copy {store} {new}",
         "store backup {new}.nq.gz",

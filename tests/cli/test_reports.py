@@ -205,19 +205,6 @@ def test_the_latest_pass_fills_the_parameters_of_a_query(scores):
     assert "true" not in first
 
 
-def test_a_card_without_matplotlib_has_no_figures(scores, tmp_path, monkeypatch):
-    """Without matplotlib a card has no figures, and the same numbers."""
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "matplotlib" else find(name)
-    )
-    words = ("analyze", "card", "Model A", "--store", scores, "--out", tmp_path)
-    written = kgbench(*words).stdout.split()
-
-    assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".html"}
-    assert len(written) == 2
-
-
 # --- missing packages, imports ---------------------------------------------------------------
 
 

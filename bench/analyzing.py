@@ -85,7 +85,7 @@ def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], objec
 
     return {
         "leaderboard": lambda: leaderboard(store, selection),
-        "leaderboard with tests and bootstrap": lambda: leaders(store, selection),
+        "leaderboard with tests": lambda: leaders(store, selection),
         "tasks": lambda: task_scores(store, selection),
         "outcomes": lambda: outcomes(store, selection),
         "format-preference": lambda: format_preference(store, selection),

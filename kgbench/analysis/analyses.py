@@ -75,8 +75,8 @@ def leaderboard(
         Option(
             "--test",
             metavar="NAME",
-            help="The test against the best: clustered, bootstrap or paired; default: that of the "
-            "score set. Implies --significance.",
+            help="The test against the best: clustered or paired; default: that of the score set. "
+            "Implies --significance.",
         ),
     ] = None,
     estimand: Annotated[
@@ -93,8 +93,6 @@ def leaderboard(
     alpha: Annotated[
         float, Option("--alpha", min=0, max=1, help="Level of the tests against the best.")
     ] = 0.05,
-    samples: Annotated[int, Option("--samples", min=1, help="Bootstrap samples.")] = 2_000,
-    seed: Annotated[int, Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
     common: Common = False,
 ) -> AnalysisRequest:
     """Rank models by one combined score.
@@ -113,8 +111,6 @@ def leaderboard(
         "test": test,
         "estimand": estimand,
         "alpha": alpha,
-        "samples": samples,
-        "seed": seed,
         "common": common,
     }
     if not significance and test is None:

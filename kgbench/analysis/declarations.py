@@ -19,7 +19,7 @@ from kgbench.rdf.declared import Declared, Node
 from kgbench.rdf.declared_terms import check_terms
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
-TESTS = ("clustered", "bootstrap", "paired")
+TESTS = ("clustered", "paired")
 """The tests against the best model: see :func:`kgbench.analysis.leaders.leaders`."""
 
 

@@ -80,7 +80,7 @@ class AnalysisMethod(Generic[P]):
             ResourceError: matplotlib is not installed.
 
         >>> results = kgbench.open("kgbench-results")
-        >>> figure = results.leaderboard.figure(size=(6, 3), title="", top=1, samples=100)
+        >>> figure = results.leaderboard.figure(size=(6, 3), title="", top=1)
         >>> [float(inches) for inches in figure.get_size_inches()]
         [6.0, 3.0]
         """

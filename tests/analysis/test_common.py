@@ -31,17 +31,16 @@ def test_common_tasks_rank_models_of_different_coverage():
     of_a = "?e kgb:model <model/model-a> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; ?p ?o"
     store = altered(f"DELETE {{ GRAPH ?g {{ {of_a} }} }} WHERE {{ GRAPH ?g {{ {of_a} }} }}")
     chosen = select(store)
-    table = leaders(store, chosen, samples=20, common=True)
+    table = leaders(store, chosen, common=True)
     assert sorted(table.column("rank")) == [1, 2]
     assert table.column("tasks") == [2, 2]
     assert table.notes[0] == (
         "Compared on the 2 tasks that all 2 models were scored on: Mend-turtle, Pick-jsonld."
     )
     narrowed = select(store, tasks="[MP]*-j*")
-    alone = {r["model"]: r["score"] for r in leaders(store, narrowed, samples=20).records()}
+    alone = {r["model"]: r["score"] for r in leaders(store, narrowed).records()}
     mending = {
-        r["model"]: r["score"]
-        for r in leaders(store, select(store, tasks="Mend-*"), samples=20).records()
+        r["model"]: r["score"] for r in leaders(store, select(store, tasks="Mend-*")).records()
     }
     for row in table.records():
         together = (alone[row["model"]] + mending[row["model"]]) / 2

@@ -127,29 +127,23 @@ def test_less_is_better_where_the_metric_says_so():
 
 def test_leaders_are_those_not_told_apart():
     """Leaders are the best model and all that do not differ from it by the named test."""
-    table = leaders(small(), select(small()), test="bootstrap", samples=200)
+    table = leaders(small(), select(small()), test="paired")
     first, second = table.records()
     assert (first["leads"], first["p_best"]) == (True, None)
     assert second["leads"]
     assert 0 < second["p_best"] <= 1
-    assert (table.context["test"], "bootstrap, p corrected" in table.notes[-3]) == (
-        "bootstrap",
-        True,
-    )
-    assert first["ci_low"] <= first["score"] <= first["ci_high"]
-    assert 1 <= first["rank_low"] <= first["rank_high"] <= 2
-    assert leaders(small(), select(small()), test="bootstrap", samples=200) == table
+    assert table.context["test"] == "paired"
+    assert "not corrected for all pairs" in table.notes[-1]
+    assert (first["rank_low"], first["rank_high"], first["group"]) == (1, 2, "a")
 
 
 def test_paired_test_pairs_what_both_have():
     """The published test is paired by score, case and iteration, unweighted over all values."""
     only = ScoreSet("p", "P", "", (Selector("Pick-turtle"),), test="paired")
-    _, second = leaders(small(), select(small()), only, samples=20).records()
+    _, second = leaders(small(), select(small()), only).records()
     expected = stats.ttest_rel([1.0, 0.5, 1 / 3], [0.0, 0.0, 1.0])
     assert second["p_best"] == pytest.approx(expected.pvalue, abs=1e-9)
-    table = leaders(small(), select(small()), only, test="bootstrap", samples=20)
-    assert table.records()[1]["p_best"] != second["p_best"]
-    with pytest.raises(QueryError, match="no test 'welch'; there are: clustered, bootst"):
+    with pytest.raises(QueryError, match="no test 'welch'; there are: clustered, paired"):
         leaders(small(), select(small()), only, test="welch")
 
 
@@ -180,16 +174,16 @@ def test_models_with_less_coverage_are_not_ranked():
     """A model that lacks a task stands below the ranked ones, whatever its mean."""
     of_a = "?e kgb:model <model/model-a> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; ?p ?o"
     store = altered(f"DELETE {{ GRAPH ?g {{ {of_a} }} }} WHERE {{ GRAPH ?g {{ {of_a} }} }}")
-    table = leaders(store, select(store), test="bootstrap", samples=20)
+    table = leaders(store, select(store), test="paired")
     rows = [(r["model"], r["rank"], r["tasks"], r["leads"]) for r in table.records()]
     assert rows == [("Model B", 1, 3, None), ("Model A", None, 2, None)]
-    assert table.records()[1]["ci_low"] is not None
+    assert [row["clusters"] for row in table.records()] == [7, 6]
     assert table.notes[0].startswith("Models without scores on all 3 tasks are not ranked")
 
 
 def test_significance_level_decides_who_leads():
     """A model differs from the best if the significance level is above its p."""
-    table = leaders(small(), select(small()), test="bootstrap", alpha=1.0, samples=50)
+    table = leaders(small(), select(small()), test="paired", alpha=1.0)
     assert table.column("leads") == [True, False]
 
 

@@ -61,7 +61,7 @@ def test_intervals_contain_their_estimates(values):
     store = scored(values)
     selection, both = select(store), sides(store, "model-a", "model-b")
     shared = matches(store, selection, *both)
-    found = [leaders(store, selection, test=test, samples=30) for test in TESTS]
+    found = [leaders(store, selection, test=test) for test in TESTS]
     for name in (AVAILABLE, *USER_ESTIMANDS):
         found.append(leaders(store, selection, estimand=name))
         found.append(compare(shared, *both, estimand=name, samples=30, margin=0.1))

@@ -98,7 +98,7 @@ def test_figures_hold_45_models(draw, table, tmp_path):
 def test_numbers_lie_beside_the_figure(tmp_path):
     """The JSON file has the drawn table, the full queries and the state of the data."""
     store, chosen = small(), select(small())
-    table = leaders(store, chosen, samples=50)
+    table = leaders(store, chosen)
     state = state_digest(store, chosen)
     figure = standings_figure(table)
     files = save(

@@ -78,7 +78,7 @@ def test_rounds_that_contradict_a_metric_are_refused():
         task_scores(small(), select(small()), answers="middle")
     best = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),)).at("best")
     with pytest.raises(QueryError, match="already says which answers count"):
-        leaders(small(), select(small()), best, samples=5)
+        leaders(small(), select(small()), best)
 
 
 def test_rounds_that_no_answers_summarise_are_said():
@@ -90,7 +90,7 @@ def test_rounds_that_no_answers_summarise_are_said():
 def test_leaderboards_and_comparisons_by_first_answers():
     """Leaderboards, comparisons, box plots and explanations use the chosen round."""
     store, chosen = small(), select(small())
-    table = leaders(store, chosen, score_set("main").at("first"), samples=20)
+    table = leaders(store, chosen, score_set("main").at("first"))
     assert table.title.startswith("Leaderboard: All tasks, first answers")
     (row,) = task_scores(store, chosen, answers="first", tasks="Mend-*", models="model-a").records()
     firsts = matches(store, chosen, *sides(store, "model-a", "model-b"), answers="first")

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import (
     Bounds,
@@ -21,9 +20,6 @@ from kgbench.analysis.intervals import (
     method_note,
     score_interval,
 )
-from kgbench.analysis.leaders import leaders
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
 from kgbench.analysis.significance import (
     bootstrap_means,
     bootstrap_p,
@@ -34,7 +30,6 @@ from kgbench.analysis.significance import (
     percentile_interval,
     t_test,
 )
-from tests.support.analysis_store import altered
 
 # Scores that occur: shares of small sets, their means, a few extremes, and any float between.
 scores = st.one_of(
@@ -257,6 +252,7 @@ def test_bootstrap_interval_covers_the_middle():
     assert percentile_interval(ascending, 1.0).high == 1.0
     assert bootstrap_p([-1.0] * 50 + [1.0] * 50) == 1.0
     assert bootstrap_p([1.0] * 99) == 2 / 100
+    assert bootstrap_p([1e-17] * 99) == bootstrap_p([-1e-17] * 99) == 1.0
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 0.99, 1.0])
@@ -265,25 +261,3 @@ def test_few_equal_scores_are_no_certainty(value):
     two, many = (score_interval(Histogram.of([value] * n), Bounds(0.0, 1.0)) for n in (2, 200))
     assert 0.0 <= two.low <= many.low <= value <= many.high <= two.high <= 1.0
     assert two.half_width > many.half_width > 0.0
-
-
-def test_rounding_is_no_difference_of_bootstrap_samples():
-    """Equal means of repeated values share p and rank, although their sums differ by rounding."""
-    assert bootstrap_p([1e-17] * 99) == bootstrap_p([-1e-17] * 99) == 1.0
-    store = altered(
-        "INSERT DATA { GRAPH <graph/pass/p1> {"
-        + " ".join(
-            f"<e/{model}/{case}/{k}> a kgb:Evaluation ; kgb:model <model/{model}> ; kgb:round 0 ; "
-            f"kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; kgb:dialogue <d/{model}/{case}/{k}> ; "
-            f"kgb:suite <suite/small> ; kgb:case <case/new{case}> ; kgb:iteration {k} ; "
-            f"kgb:outcome <outcome/scored> ; <metric/Pick/1.0/f1> {value}e0 ."
-            for model, values in (("spread", (0.1, 0.2, 0.3)), ("same", (0.2, 0.2, 0.2)))
-            for case in range(12)
-            for k, value in enumerate(values)
-        )
-        + "} }"
-    )
-    chosen = ScoreSet("pick", "Pick", "F1", (Selector("Pick-turtle", "f1"),))
-    table = leaders(store, select(store), chosen, test="bootstrap", samples=200).records()
-    spread, same = (row for row in table if row["model"].endswith(("spread", "same")))
-    assert (spread["rank_low"], spread["rank_high"]) == (same["rank_low"], same["rank_high"])

@@ -179,7 +179,7 @@ def test_selections_narrow_and_keep():
 def test_figures_are_objects_of_matplotlib():
     """Figures show the table of the analysis, with the display names."""
     found = results(graph("analysis_scores"))
-    figure = found.leaderboard.figure(samples=20)
+    figure = found.leaderboard.figure()
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
 
     assert isinstance(figure, Figure)
@@ -300,5 +300,5 @@ def test_store_from_python(tmp_path):
         assert opened.compare("model-a", "model-b").rows
         assert opened.feedback().rows
         assert opened.characterization().rows
-        assert opened.leaderboard(significance=True, samples=20).rows
+        assert opened.leaderboard(significance=True).rows
         assert bool(opened.sparql("ASK { GRAPH ?g { ?s ?p ?o } }"))

@@ -174,9 +174,8 @@ def panels(
     rule: Annotated[
         str, Option("--rule", metavar="NAME", help="The declared rule of aggregation.")
     ] = "majority",
-    declared: Annotated[Path | None, DECLARED] = None,
 ) -> AnalysisRequest:
-    """Combine the verdicts of several judges by a declared rule, by the families of the judges.
+    """Combine the verdicts of several judges by a declared rule.
 
     >>> results = kgbench.open("kgbench-results")
     >>> results.panels().rows
@@ -185,6 +184,5 @@ def panels(
     from kgbench.analysis.panels import panels as computed
 
     return AnalysisRequest(
-        lambda store, selection: computed(store, selection, by_rule=rule, declared=declared),
-        {"rule": rule, "declared": contents(declared)},
+        lambda store, selection: computed(store, selection, by_rule=rule), {"rule": rule}
     )

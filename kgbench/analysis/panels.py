@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Panels: aggregation of the verdicts of several judges by a declared rule.
-
-A judge may favour models of its own family. The verdicts on each model are therefore aggregated
-three times: over all judges, over judges of other families, and over judges of the model's family.
-"""
+"""Panels: aggregation of the verdicts of several judges, or of people, by a declared rule."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
-from kgbench.analysis.scaling import family_of, records
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import (
@@ -28,7 +22,7 @@ from kgbench.analysis.verdicts import (
 from kgbench.judges.aggregation import AggregatedVerdict, NoVerdictReason, Rule, rule
 from kgbench.store.protocol import Store
 
-ALL, OTHERS, OWN, PEOPLE = "all", "other families", "own family", "people"
+ALL, PEOPLE = "all", "people"
 EVERY_MODEL = "all models"
 _COLUMNS = (
     Column("rubric", "Rubric"),
@@ -50,18 +44,13 @@ _COLUMNS = (
 )
 
 
-def panels(
-    store: Store, selection: Selection, *, by_rule: str, declared: Path | None = None
-) -> Table:
+def panels(store: Store, selection: Selection, *, by_rule: str) -> Table:
     """Aggregate verdicts by the rule ``by_rule``: one row per rubric, judged model and panel.
 
-    ``declared`` is a file with the user's own model records, which give the families of models.
     Raises :class:`~kgbench.errors.TaskError` for a rule that is not declared.
     """
     chosen = rule(by_rule)
     models = fetch.models(store)
-    model_records = records(declared)
-    family = {iri: family_of(info.id, model_records) for iri, info in models.items()}
     grouped: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for judgement in judgements(verdicts(store, selection)):
         for model in (
@@ -71,9 +60,8 @@ def panels(
             grouped[judgement.rubric.name, model].append(judgement)
     rows: list[tuple[Value, ...]] = []
     for (rubric, model), items in sorted(grouped.items(), key=_order):
-        kinds = [ALL, PEOPLE] if model == EVERY_MODEL else [ALL, OTHERS, OWN, PEOPLE]
-        for members in kinds:
-            row = _row(items, chosen, _members(members, family))
+        for members, included in _MEMBERS.items():
+            row = _row(items, chosen, included)
             if row is not None:
                 rows.append((rubric, chosen.name, model, members, *row))
     return Table(
@@ -92,29 +80,14 @@ _NOTES = (
         "Shares are of the items on which a judge has a verdict; value is the mean over decided "
         "items, by execution the mean of those with an executed verdict."
     ),
-    (
-        "Families are those of the model records (--declared adds yours); people form a panel of "
-        "their own, without adjudications."
-    ),
+    "People form a separate panel, without adjudications.",
 )
 
-Included = Callable[[str, Judgement], bool]
-
-
-def _members(kind: str, family: Mapping[str, str]) -> Included:
-    def same_family(judge: str, judgement: Judgement) -> bool:
-        judge_family = family.get(judge)
-        return judge_family is not None and any(
-            family.get(i.model) == judge_family for i in judgement.first.items
-        )
-
-    if kind == PEOPLE:
-        return lambda judge, _: is_person(judge) and judge != ADJUDICATION
-    if kind == ALL:
-        return lambda judge, _: not is_person(judge)
-    if kind == OWN:
-        return same_family
-    return lambda judge, judgement: not is_person(judge) and not same_family(judge, judgement)
+Included = Callable[[str], bool]
+_MEMBERS: dict[str, Included] = {
+    ALL: lambda judge: not is_person(judge),
+    PEOPLE: lambda judge: is_person(judge) and judge != ADJUDICATION,
+}
 
 
 def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[Value, ...] | None:
@@ -123,7 +96,7 @@ def _row(items: Sequence[Judgement], chosen: Rule, included: Included) -> tuple[
     settled: list[tuple[Judgement, AggregatedVerdict]] = []
     unanimous = 0
     for judgement in items:
-        votes = {judge: vote for judge, vote in _votes(judgement) if included(judge, judgement)}
+        votes = {judge: vote for judge, vote in _votes(judgement) if included(judge)}
         if votes:
             judges |= votes.keys()
             unanimous += len(set(votes.values())) == 1

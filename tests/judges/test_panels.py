@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Panels: declared rules combine verdicts; judges of the judged family are shown separately."""
+"""Panels: declared rules combine verdicts."""
 
 from __future__ import annotations
 
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis import panels as panels_module
 from kgbench.analysis.panels import panels
 from kgbench.analysis.selection import select
 from kgbench.cli import app
@@ -106,23 +105,11 @@ def test_unanimous_judges_that_know_agree_with_execution(store):
     assert row["value"] == row["executed"]
 
 
-def test_judges_of_the_judged_family_stand_apart(store, monkeypatch):
-    """Judges of the model's own family and of other families have separate rows."""
-    monkeypatch.setattr(panels_module, "family_of", lambda model, _: model)
-    found = {
-        (row["model"], row["members"]): row
-        for row in rows(panels(store, select(store), by_rule="plurality"))
-    }
-    models = {model for model, _ in found} - {"all models"}
-
-    assert len(models) == 2
-    for model in models:
-        kinds = [found[model, kind] for kind in ("all", "other families", "own family")]
-        assert [row["judges"] for row in kinds] == [2, 1, 1]
-    oracle = next(model for model in models if "racle" in model)
-    noisy = (models - {oracle}).pop()
-    assert found[oracle, "own family"]["agreement"] == 1
-    assert found[noisy, "other families"]["agreement"] == 1
+def test_each_model_has_a_panel(store):
+    """Verdicts are combined over all models and for each, by all judges; people stand apart."""
+    found = rows(panels(store, select(store), by_rule="plurality"))
+    assert len({row["model"] for row in found}) == len(found) == 3
+    assert {(row["members"], row["judges"]) for row in found} == {("all", 2)}
 
 
 def test_command(tmp_path):

@@ -51,8 +51,6 @@ MLS = Namespace("http://www.w3.org/ns/mls#")
 LSQV = Namespace("http://lsq.aksw.org/vocab#")
 FOAF = Namespace("http://xmlns.com/foaf/0.1/")
 SEC = Namespace("https://w3id.org/security#")
-LDES = Namespace("https://w3id.org/ldes#")
-TREE = Namespace("https://w3id.org/tree#")
 NP = Namespace("http://www.nanopub.org/nschema#")
 NPX = Namespace("http://purl.org/nanopub/x/")
 CSVW = Namespace("http://www.w3.org/ns/csvw#")
@@ -82,8 +80,6 @@ PREFIXES: dict[str, str] = {
     "lsqv": LSQV,
     "foaf": FOAF,
     "sec": SEC,
-    "ldes": LDES,
-    "tree": TREE,
     "np": NP,
     "npx": NPX,
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Companion data sets, published beside the dumps: tables, claims and the change feed.
+"""Companion data sets, published beside the dumps: tables and claims.
 
 Each is a data set in the catalogue and in VoID, with its files as distributions, so that readers
 and harvesters find it without knowing the file names of kgbench.

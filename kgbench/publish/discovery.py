@@ -1,33 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Discovery by machines: FAIR Signposting, site map, and rules for web servers.
 
-The signposting links (https://signposting.org/FAIR/) are in the head of the landing page, and in a
-link set (RFC 9264). Servers need rules for content negotiation; those for nginx, Apache and
+The signposting links (https://signposting.org/FAIR/) are in the head of the landing page. Servers
+need rules for content negotiation; those for nginx, Apache and
 w3id.org are in ``servers/``.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 from kgbench.publish.catalog import Publication
-from kgbench.publish.changes import PLACE as CHANGES
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.dumps import MEDIA, kind
 from kgbench.publish.folder import Folder
 from kgbench.publish.page_renderer import FORMATS
-from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED
+from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.vocab import SCHEMA
 
-LINKSET = "linkset.json"
 SITEMAP = "sitemap.xml"
-_LINKSET_MEDIA = "application/linkset+json"
 _DESCRIPTIONS = (
     *((f"catalog.{suffix}", media) for suffix, media in FORMATS),
     *((f"void.{suffix}", media) for suffix, media in FORMATS),
@@ -79,42 +75,9 @@ def signposts(published: Publication) -> Iterator[Signpost]:
             packed = file.path.endswith(published.packing.suffix)
             media = published.packing.media if packed else MEDIA[kind(file.path, published.packing)]
             yield Signpost("item", base + file.path, media)
-    yield Signpost("version-history", f"{base}{CHANGES}.ttl", MEDIA["ttl"])
     if published.signed:
         yield Signpost("describedby", base + SIGNATURE, MEDIA["jsonld"])
         yield Signpost("related", base + KEYS, MEDIA["jsonld"])
-    yield Signpost("linkset", base + LINKSET, _LINKSET_MEDIA)
-
-
-def linkset(published: Publication) -> str:
-    """Return the link set: the links of the landing page, and the reverse links."""
-    base = published.base
-    here: dict[str, Any] = {"anchor": base}
-    contexts = [here]
-    for link in signposts(published):
-        if link.relation == "linkset":
-            continue
-        target = {"href": link.target, **({"type": link.media} if link.media else {})}
-        here.setdefault(link.relation, []).append(target)
-        inverse = {"describedby": "describes", "item": "collection"}.get(link.relation)
-        if inverse is not None:
-            contexts.append({"anchor": link.target, inverse: [{"href": base, "type": "text/html"}]})
-    if published.signed:
-        claims = (claim for companion in published.companions for claim in companion.parts)
-        contexts += [
-            {"anchor": plain, "alternate": [{"href": signed, "type": MEDIA["jsonld"]}]}
-            for plain, signed in (_signed(base, claim.partition("#")[0]) for claim in claims)
-            if signed is not None
-        ]
-    return json.dumps({"linkset": contexts}, indent=1) + "\n"
-
-
-def _signed(base: str, claim: str) -> tuple[str, str | None]:
-    """Return the document of a claim, and the document with the same claim and a proof."""
-    start = f"{base}{CLAIMS}/"
-    if not claim.startswith(start):
-        return claim, None
-    return claim, f"{base}{SIGNED}/{claim.removeprefix(start).removesuffix('.ttl')}.jsonld"
 
 
 def write_sitemap(
@@ -147,7 +110,7 @@ def _listed(path: str) -> str | None:
     if path == "index.html" or path.endswith("/index.html"):
         return path.removesuffix("index.html")
     folder, _, name = path.rpartition("/")
-    documents = (f"{CHANGES}.ttl", f"{CLAIMS}.ttl", "catalog.ttl", "void.ttl")
+    documents = (f"{CLAIMS}.ttl", "catalog.ttl", "void.ttl")
     tables = folder == "leaderboard" and name.endswith(".ttl")
     return path if tables or path in documents else None
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
-from kgbench.publish import changes, claims, cubes, root_files
+from kgbench.publish import claims, cubes, root_files
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.catalog import Publication
 from kgbench.publish.drawings import Figure
@@ -101,7 +101,6 @@ class ResultDocuments:
                 folder, standings, self.view, publication, measuring.published, runs=self.parts.runs
             ),
             *filter(None, [claims.write(folder, standings, publication.base, measuring.published)]),
-            changes.write(folder, publication),
         ]
 
         def results(run: str) -> dict[str, Any]:

@@ -91,9 +91,8 @@ class RootFiles:
         self.folder.write(f"{SHAPES}/catalogue.ttl", declared_text("shapes", "published.ttl"))
 
     def _write_discovery(self) -> None:
-        """Write what machines look for: links, metadata of archives, rules of servers."""
+        """Write what machines look for: metadata of archives, rules of servers."""
         published = self.publication
-        self.folder.write(discovery.LINKSET, discovery.linkset(published))
         for path, serialise in (("datacite.json", datacite), (".zenodo.json", zenodo)):
             self.folder.write(
                 path, json.dumps(serialise(published), indent=1, ensure_ascii=False) + "\n"

@@ -21,14 +21,12 @@ from kgbench.vocab import (
     DCTERMS,
     FOAF,
     KGB,
-    LDES,
     PROV,
     QB,
     RDF,
     RDFS,
     SEC,
     SPDX,
-    TREE,
     VOID,
     compact,
 )
@@ -73,7 +71,7 @@ def iris(store, subject, prop):
 
 def names(site):
     """Return all documents that the shapes of companions describe."""
-    found = ["claims.ttl", "changes.ttl", "keys.jsonld", "signature.jsonld"]
+    found = ["claims.ttl", "keys.jsonld", "signature.jsonld"]
     found += [
         path.relative_to(site).as_posix()
         for folder in ("claims", "signed")
@@ -88,7 +86,7 @@ def test_documents_conform_to_their_shapes(signed):
     kinds = {
         quad.object.value for quad in whole.quads_for_pattern(None, ox.NamedNode(RDF.type), None)
     }
-    wanted = {KGB.Claim, LDES.EventStream, TREE.Node, SEC.Multikey, SEC.DataIntegrityProof}
+    wanted = {KGB.Claim, SEC.Multikey, SEC.DataIntegrityProof}
     assert wanted <= kinds
     assert with_pyshacl.report(whole, "companions") == []
     with PublicationFiles([signed]) as published:
@@ -103,8 +101,6 @@ def test_documents_conform_to_their_shapes(signed):
         (KGB.Claim, KGB["count"], ox.Literal(0)),
         (KGB.Claim, KGB.estimand, None),
         (KGB.Claim, RDFS.label, None),
-        (LDES.EventStream, LDES.timestampPath, None),
-        (LDES.EventStream, TREE.member, None),
         (SEC.Multikey, SEC.publicKeyMultibase, ox.Literal("z6Mk")),
         (SEC.Multikey, DCTERMS.created, None),
         (SEC.Multikey, SEC.controller, None),
@@ -112,7 +108,6 @@ def test_documents_conform_to_their_shapes(signed):
         (SEC.DataIntegrityProof, SEC.proofValue, None),
         (None, KGB.fileDigest, ox.Literal("0")),
         (None, KGB.canonicalDigest, None),
-        (None, DCAT.isVersionOf, None),
         (None, SEC.assertionMethod, ox.NamedNode("urn:stranger")),
         (None, FOAF.primaryTopic, None),
     ],
@@ -194,14 +189,13 @@ def test_claims_name_the_passes_of_their_models(tmp_path):
 
 
 def test_the_catalogue_has_all_companions(signed):
-    """Tables, evaluations, claims and feed are data sets with files; the signature is named."""
+    """Tables, evaluations and claims are data sets with files; the signature is named."""
     catalog = stated(signed, "catalog.ttl")
     listed = iris(catalog, f"{BASE}#catalog", DCAT.dataset)
     wanted = {
         f"{BASE}{TABLES}#tables",
         f"{BASE}{TABLES}#evaluations",
         f"{BASE}claims.ttl#claims",
-        f"{BASE}changes.ttl#stream",
     }
     assert listed == {f"{BASE}#dataset", *wanted}
     assert iris(catalog, f"{BASE}#dataset", DCTERMS.hasPart) == wanted
@@ -221,7 +215,7 @@ def test_the_catalogue_has_all_companions(signed):
 
 def test_an_unsigned_catalogue_names_no_signature(site):
     """An unsigned publication refers to no signature."""
-    for name in ("catalog.ttl", "linkset.json", "sitemap.xml", "index.html"):
+    for name in ("catalog.ttl", "sitemap.xml", "index.html"):
         text = (site / name).read_text(encoding="utf-8")
         assert "signature.jsonld" not in text
         assert "keys.jsonld" not in text
@@ -231,7 +225,7 @@ def test_void_counts_the_companions(signed):
     """VoID states for each companion its dump and its number of triples."""
     void = stated(signed, "void.ttl")
     topics = iris(void, f"{BASE}void.ttl", FOAF.topic)
-    assert len(topics) == 4
+    assert len(topics) == 3
     for one in topics:
         (dump,) = iris(void, one, VOID.dataDump)
         (count,) = values(void, one, VOID.triples)
@@ -240,27 +234,19 @@ def test_void_counts_the_companions(signed):
 
 
 def test_machines_and_people_are_led_there(signed):
-    """Links of the page, link set, site map and embedded description name all companions."""
+    """Links of the page, site map and embedded description name all companions."""
     page = (signed / "index.html").read_text(encoding="utf-8")
-    here, *others = json.loads((signed / "linkset.json").read_text(encoding="utf-8"))["linkset"]
-    items = {one["href"] for one in here["item"]}
-    for path in ("claims.ttl", "changes.ttl", f"{TABLES}.ttl", f"{TABLES}.jsonld.zst"):
-        assert f"{BASE}{path}" in items
+    for path in ("claims.ttl", f"{TABLES}.ttl", f"{TABLES}.jsonld.zst"):
         assert f'<link rel="item" href="{BASE}{path}"' in page
         assert f'<a href="{path}">' in page
-    assert here["version-history"] == [{"href": f"{BASE}changes.ttl", "type": "text/turtle"}]
-    assert here["related"] == [{"href": f"{BASE}keys.jsonld", "type": "application/ld+json"}]
-    assert f"{BASE}signature.jsonld" in {one["href"] for one in here["describedby"]}
-    proved = {one["alternate"][0]["href"] for one in others if "alternate" in one}
-    assert proved == {
-        BASE + path.relative_to(signed).as_posix() for path in signed.glob("signed/*/*")
-    }
+    for relation, name in (("related", "keys"), ("describedby", "signature")):
+        assert f'<link rel="{relation}" href="{BASE}{name}.jsonld"' in page
     listed = re.findall("<loc>([^<]*)</loc>", (signed / "sitemap.xml").read_text(encoding="utf-8"))
-    for name in ("claims.ttl", "changes.ttl", f"{TABLES}.ttl", "keys.jsonld", "signature.jsonld"):
+    for name in ("claims.ttl", f"{TABLES}.ttl", "keys.jsonld", "signature.jsonld"):
         assert BASE + name in listed
     for name in ("keys.jsonld", "signature.jsonld"):
         assert f'<a href="{name}">' in page
     embedded = json.loads(
         page.partition('<script type="application/ld+json">')[2].partition("</script>")[0]
     )
-    assert len(embedded["hasPart"]) == 4
+    assert len(embedded["hasPart"]) == 3

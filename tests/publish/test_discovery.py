@@ -58,32 +58,18 @@ class Links(HTMLParser):
 
 
 def test_the_landing_page_is_signposted(site):
-    """The page links to identifier, author, licence, types, every dump, metadata and link set."""
+    """The page links to identifier, author, licence, types, every dump and metadata."""
     links = Links(site / "index.html")
     assert links.of("cite-as") == [f"{BASE}#dataset"]
     assert links.of("author") == [ABOUT.creators[0].iri]
     assert links.of("license") == [ABOUT.licence]
     assert links.of("type") == ["https://schema.org/AboutPage", "https://schema.org/Dataset"]
-    assert links.of("linkset") == [f"{BASE}linkset.json"]
     dumps = {f"{BASE}data/{path.name}" for path in (site / "data").iterdir()}
     tables = {f"{BASE}leaderboard/{p.name}" for p in (site / "leaderboard").iterdir() if p.suffix}
-    others = {f"{BASE}{p.name}" for name in ("claims", "changes") for p in site.glob(f"{name}.*")}
+    others = {f"{BASE}{p.name}" for p in site.glob("claims.*")}
     assert set(links.of("item")) == dumps | tables - {f"{BASE}leaderboard/index.html"} | others
-    for href in (*links.of("describedby"), *links.of("version-history"), *links.of("item")):
+    for href in (*links.of("describedby"), *links.of("item")):
         assert (site / href.removeprefix(BASE)).is_file()
-
-
-def test_the_link_set_says_what_the_page_says(site):
-    """The link set has the links of the page, and a link back from each document and dump."""
-    links = Links(site / "index.html")
-    contexts = json.loads((site / "linkset.json").read_text(encoding="utf-8"))["linkset"]
-    here, *others = contexts
-    assert here["anchor"] == BASE
-    for relation in ("cite-as", "author", "license", "type", "item", "describedby"):
-        assert [target["href"] for target in here[relation]] == links.of(relation)
-    back = {one["anchor"]: (one.get("describes") or one["collection"]) for one in others}
-    assert set(back) == {*links.of("item"), *links.of("describedby")}
-    assert all([target["href"] for target in targets] == [BASE] for targets in back.values())
 
 
 def test_the_site_map_lists_every_page(site):
@@ -92,7 +78,7 @@ def test_the_site_map_lists_every_page(site):
     pages = {
         BASE + path.parent.relative_to(site).as_posix() + "/" for path in site.rglob("index.html")
     }
-    documents = {"catalog", "void", "changes", "claims", "leaderboard/kgbench-1"}
+    documents = {"catalog", "void", "claims", "leaderboard/kgbench-1"}
     assert set(found) == pages - {f"{BASE}./"} | {BASE} | {f"{BASE}{d}.ttl" for d in documents}
     assert len(found) == len(set(found))
     assert f"Sitemap: {BASE}sitemap.xml" in (site / "robots.txt").read_text(encoding="utf-8")
@@ -221,14 +207,13 @@ def test_nginx_negotiates(site, tmp_path):
             for path in ("", f"run/{run}", f"run/{run}/", "ns"):
                 assert kind(path, media) == media, (path, media)
         for media in ("text/turtle", "application/ld+json", "application/n-triples"):
-            for path in ("claims", "changes", "leaderboard/kgbench-1"):
+            for path in ("claims", "leaderboard/kgbench-1"):
                 assert kind(path, media) == media, (path, media)
         claim = next((site / "claims" / "kgbench-1").glob("*.ttl")).name
         assert kind(f"claims/kgbench-1/{claim}", "*/*") == "text/turtle"
         assert kind("claims.jsonld", "*/*") == "application/ld+json"
         assert kind("ns/", "text/html,application/xhtml+xml,*/*;q=0.8") == "text/html"
         assert kind("data/all.nq.zst", "text/turtle") == "application/zstd"
-        assert kind("linkset.json", "*/*") == "application/linkset+json"
         with pytest.raises(HTTPError, match="404"):
             kind("nothing", "text/turtle")
     finally:

@@ -69,8 +69,7 @@ def test_no_link_is_dead(name, request):
                 if not target.startswith(root):
                     assert link.startswith(("https://", "http://")), (url, link)
                     continue
-                # Hosts without our rules serve link sets as plain JSON.
-                if declared not in {None, "application/linkset+json"}:
+                if declared is not None:
                     assert MEDIA["." + target.rpartition(".")[2]] == declared, (url, link)
                 if target in seen and fragment and seen[target] is not None:
                     assert fragment in seen[target], (url, link)

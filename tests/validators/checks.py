@@ -271,8 +271,6 @@ CHECKS = [
     _by_jena("cubes", "leaderboard/*.ttl"),
     Check("Jena, constraints of Data Cube", jena_version, "cubes", _cube_constraints),
     _by_jena("claims", "claims.ttl", "claims/*/*.ttl"),
-    _by_jena("change feed", "changes.ttl"),
-    *_by_engines("change feed", "shapes/companions.ttl", _together("changes.ttl")),
     _by_jena("PROV-O export", "exports/prov.ttl"),
     Check("HermiT, with PROV-O", hermit_version, "PROV-O export", _export_and_prov_o),
 ]

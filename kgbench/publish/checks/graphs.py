@@ -10,7 +10,6 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import ResourceError
-from kgbench.publish.changes import PLACE as CHANGES
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
@@ -21,7 +20,7 @@ from kgbench.validation import Data, compiled, complaints, declared_shapes, resu
 from kgbench.validation.checking import Complaint
 from kgbench.validation.with_pyshacl import SHAPE_FILES
 
-_COMPANIONS = (f"{CLAIMS}.ttl", f"{CHANGES}.ttl", KEYS, SIGNATURE)
+_COMPANIONS = (f"{CLAIMS}.ttl", KEYS, SIGNATURE)
 _FileOf = Callable[[Any], str]
 _REMEDIES = {
     "MinCount": "Add what is missing.",
@@ -50,7 +49,7 @@ def catalogue(quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
 
 
 def companions(published: PublicationFiles) -> Iterator[Fault]:
-    """Yield violations of our shapes of claims, change feeds, keys and signatures."""
+    """Yield violations of our shapes of claims, keys and signatures."""
 
     def file_of(node: Any) -> str:
         return published.name_at(getattr(node, "value", "")) or ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
-from kgbench.publish import dumps, framing
+from kgbench.publish import dumps, json_ld
 from kgbench.publish.folder import Folder
 
 
@@ -20,5 +20,5 @@ def encoded(quads: list[ox.Quad]) -> dict[str, bytes]:
     return {
         "ttl": dumps.as_bytes(quads, "ttl"),
         "nt": dumps.as_bytes(quads, "nt"),
-        "jsonld": framing.document(quads).encode("utf-8", "backslashreplace"),
+        "jsonld": json_ld.document(quads).encode("utf-8", "backslashreplace"),
     }

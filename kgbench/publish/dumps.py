@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dumps: quads as N-Quads and TriG, streamed to compressed or encrypted files.
+"""Dumps: quads as N-Quads, streamed to compressed or encrypted files.
 
-Dumps in all formats can be concatenated: the dump of everything consists of the dumps of the parts
+Dumps can be concatenated: the dump of everything consists of the dumps of the parts
 (for compressed streams see RFC 1952, section 2.2, and RFC 8878, section 3.1).
 """
 
@@ -42,7 +42,7 @@ _SHORTEST_PASSWORD = 8
 _GZIP_LEVEL, _ZSTD_LEVEL = 6, 7
 MEDIA = {
     "nq": "application/n-quads",
-    "trig": "application/trig",
+    "trig": "application/trig",  # dumps of earlier versions
     "ttl": "text/turtle",  # dumps of versions before December 2026
     "jsonld": "application/ld+json",
     "nt": "application/n-triples",
@@ -153,17 +153,13 @@ def _decrypted(path: Path, password: str) -> Iterator[bytes]:
                 yield chunk
 
 
-class PartDumps:
-    """The dumps of one part of the store, in N-Quads and TriG, written in parallel."""
+class PartDump:
+    """The dump of one part of the store, in N-Quads."""
 
     def __init__(self, folder: Folder, name: str, packing: Packing) -> None:
-        self.triples = 0
         self._waiting: list[ox.Quad] = []
-        self._writers = {
-            form: DumpWriter(folder, f"data/{name}.{form}", packing) for form in ("nq", "trig")
-        }
-        for writer in self._writers.values():
-            writer.write(f"# {packing.comment}\n".encode())
+        self._writer = DumpWriter(folder, f"data/{name}.nq", packing)
+        self._writer.write(f"# {packing.comment}\n".encode())
 
     def add(self, quads: Iterable[ox.Quad]) -> None:
         """Add the quads about one subject."""
@@ -171,21 +167,13 @@ class PartDumps:
         if len(self._waiting) >= _QUADS_AT_ONCE:
             self._flush()
 
-    def finish(self, earlier: dict[str, Dump]) -> list[Dump]:
-        """Write the remaining quads, and move the dumps to their paths."""
+    def finish(self, earlier: Dump | None) -> Dump:
+        """Write the remaining quads, and move the dump to its path, as in a writer."""
         self._flush()
-        dumps = []
-        for form, writer in self._writers.items():
-            candidates = (dump for path, dump in earlier.items() if f".{form}." in path)
-            dumps.append(writer.finish(next(candidates, None)))
-        return dumps
+        return self._writer.finish(earlier)
 
     def _flush(self) -> None:
-        if not self._waiting:
-            return
-        self.triples += len(self._waiting)
-        for form, writer in self._writers.items():
-            writer.write(as_bytes(self._waiting, form))
+        self._writer.write(as_bytes(self._waiting, "nq"))
         self._waiting.clear()
 
 
@@ -199,7 +187,7 @@ def as_bytes(quads: list[ox.Quad], form: str) -> bytes:
     out = io.BytesIO()
     kind = ox.RdfFormat.from_extension(form)
     assert kind is not None
-    ox.serialize(items, out, kind, prefixes=dict(PREFIXES) if form == "trig" else None)
+    ox.serialize(items, out, kind)
     return out.getvalue()
 
 

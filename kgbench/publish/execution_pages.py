@@ -23,7 +23,7 @@ from kgbench.pages.measures import measures
 from kgbench.pages.rendering import anchor
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
-from kgbench.publish import dumps, evaluation_lists, framing, text_indexes
+from kgbench.publish import dumps, evaluation_lists, text_indexes
 from kgbench.publish.dialogues import DialoguePresenter, DialogueQuads, dialogue_quads, value
 from kgbench.publish.execution_document import ExecutionDocument
 from kgbench.publish.folder import Folder
@@ -33,7 +33,7 @@ from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.run_cache import CachedQuadRedactor, RunCache
 from kgbench.publish.selection import RunPart
 from kgbench.publish.worker_setup import OpenResources, WorkerSetup, load_site_graph
-from kgbench.rdf.quads import Quads, Statements, by_subject
+from kgbench.rdf.quads import Quads
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, SKOS
 
 _MOST_KEPT = 1_000  # tasks whose metrics are cached
@@ -42,8 +42,8 @@ _MOST_KEPT = 1_000  # tasks whose metrics are cached
 class ExecutionResult(NamedTuple):
     """The outcome of making one execution: its files, counts of dialogues, and work files.
 
-    ``trees`` is the work file with the trees of its dialogues; ``texts`` lists the texts in them,
-    and ``evaluations`` their evaluations. ``invalid`` dialogues are not counted in scores.
+    ``texts`` is the work file that lists the texts in its dialogues, and ``evaluations`` the one
+    that lists their evaluations. ``invalid`` dialogues are not counted in scores.
     """
 
     files: dict[str, str]
@@ -51,7 +51,6 @@ class ExecutionResult(NamedTuple):
     dialogues: int
     complete: int
     invalid: int
-    trees: str
     texts: str
     evaluations: str
 
@@ -167,14 +166,13 @@ class ExecutionBuilder:
         document = ExecutionDocument(
             self.setup.addresses.document_path(iri), iri, properties, len(pages)
         )
-        trees, texts, evaluations, data = (
+        texts, evaluations, data = (
             folder.work(f"{name}-{suffix}")
-            for suffix in ("trees.jsonld", "texts.tsv", "evaluations.tsv", "data.ttl")
+            for suffix in ("texts.tsv", "evaluations.tsv", "data.ttl")
         )
         rows: list[dict[str, Any]] = []
         complete = invalid = 0
         with (
-            trees.open("w", encoding="utf-8") as out,
             texts.open("w", encoding="utf-8") as text_lines,
             evaluations.open("w", encoding="utf-8") as evaluation_lines,
             data.open("wb") as turtle,
@@ -199,7 +197,6 @@ class ExecutionBuilder:
                             evaluation_lists.evaluation_lines(dialogue, self._metrics)
                         )
                     complete += PROV.endedAtTime in dialogue.properties[dialogue.iri]
-                    out.write(",\n" + framing.dialogue_tree(self._dumped(dialogue, node)))
                 turtle.write(
                     dumps.turtle(
                         [
@@ -220,7 +217,6 @@ class ExecutionBuilder:
             dialogues=len(nodes),
             complete=complete,
             invalid=invalid,
-            trees=trees.name,
             texts=texts.name,
             evaluations=evaluations.name,
         )
@@ -228,16 +224,6 @@ class ExecutionBuilder:
     def _dialogues(self, execution: ox.NamedNode) -> list[ox.NamedNode]:
         dialogues = neighbours.parts_of(self.database, execution)
         return sorted(dialogues, key=lambda node: neighbours.natural(self._published(node.value)))
-
-    def _dumped(self, dialogue: DialogueQuads, node: ox.NamedNode) -> Statements:
-        """Return what dumps of the run say of a dialogue; they may leave out other texts."""
-        if self.setup.dump_rules != self.setup.rules:
-            dialogue = dialogue_quads(self.dump_outgoing, self.database, node, self.setup.graphs)
-        # Statements from other parts of the store belong in the dumps of those parts.
-        others = self.setup.others
-        if not others:
-            return dialogue.properties
-        return by_subject(quad for quad in dialogue.quads if _graph(quad) not in others)
 
     def _executions(self, run: str) -> list[ox.NamedNode]:
         """Return the executions of a run (published IRI), in the order of their pages."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgbench.publish import framing
+from kgbench.publish import json_ld
 from kgbench.publish.dumps import DumpWriter, Packing, Prefixes, as_bytes, turtle
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump
@@ -34,7 +34,7 @@ def write_document(
     """
     path = folder.work("statements.nt")
     _sort(folder, lines, path)
-    prefixes, terms, count = Prefixes(), framing.Terms(), 0
+    prefixes, terms, count = Prefixes(), json_ld.Terms(), 0
     for batch in _batches(path):
         prefixes.add(batch)
         terms.add(batch)
@@ -102,11 +102,11 @@ def _turtle(path: Path, prefixes: dict[str, str]) -> Iterator[bytes]:
         yield piece.split(b"\n", len(prefixes))[-1] if number else piece
 
 
-def _document(path: Path, terms: framing.Terms) -> Iterator[bytes]:
-    lines = (line for batch in _batches(path) for line in framing.lines(batch))
+def _document(path: Path, terms: json_ld.Terms) -> Iterator[bytes]:
+    lines = (line for batch in _batches(path) for line in json_ld.lines(batch))
     yield from (
         text.encode("utf-8", "backslashreplace")
-        for text in chain([terms.opening()], framing.joined(lines), [framing.CLOSING])
+        for text in chain([terms.opening()], json_ld.joined(lines), [json_ld.CLOSING])
     )
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of a run: pages and data of its dialogues, and its dumps.
+"""Output of a run: pages and data of its dialogues, and its dump.
 
 A run that fits into memory is made by one worker process. For a large run, worker processes make
-the executions while this process writes the dumps.
+the executions while this process writes the dump.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Any, NamedTuple, Protocol
 
 import pyoxigraph as ox
 
-from kgbench.publish import evaluation_lists, framing, text_indexes
+from kgbench.publish import evaluation_lists, text_indexes
 from kgbench.publish.dialogues import TEXTS
-from kgbench.publish.dumps import DumpWriter, Packing, PartDumps
+from kgbench.publish.dumps import Packing, PartDump
 from kgbench.publish.execution_pages import ExecutionBuilder, ExecutionResult
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Unit
 from kgbench.publish.page_renderer import PageRenderer
-from kgbench.publish.published_graph import RUN_LEVEL, run_level
 from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.result_documents import ResultWorkers
 from kgbench.publish.selection import RunPart
@@ -28,23 +27,7 @@ from kgbench.publish.void import Statistics
 from kgbench.rdf.quads import Quads
 from kgbench.vocab import KGB, PROV, RDF
 
-_CHUNK = 1 << 20
-_TYPE, _USED = ox.NamedNode(RDF.type), ox.NamedNode(PROV.used)
-IN_DIALOGUES = frozenset(
-    (
-        KGB.Dialogue,
-        KGB.ModelCall,
-        KGB.Prompt,
-        KGB.Answer,
-        KGB.Text,
-        KGB.Evaluation,
-        KGB.ToolCall,
-        KGB.ToolResult,
-        KGB.Verdict,
-        KGB.CalibrationVerdict,
-        KGB.JudgedItem,
-    )
-)
+_TYPE, _USED, _TEXT = (ox.NamedNode(iri) for iri in (RDF.type, PROV.used, KGB.Text))
 
 
 class BuiltRun(NamedTuple):
@@ -90,13 +73,9 @@ class RunBuilder:
             (execution, self.workers.submit(execution, f"{part.name}-{number}"))
             for number, execution in enumerate(self._executions(part))
         ]
-        before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
         statistics = Statistics()
-        other_trees: list[str] = []
         unused: list[str] = []
-        dumps = self._write_dumps(
-            part.name, self._subjects(part, other_trees, unused), before, statistics
-        )
+        dump = self._write_dump(part.name, self._subjects(part, unused), earlier, statistics)
         results: list[tuple[str, ExecutionResult]] = []
         for execution, result in pending:
             execution_result = result()
@@ -104,9 +83,6 @@ class RunBuilder:
             self.folder.changed += execution_result.changed
             self.folder.keep(execution_result.files)
             results.append((execution, execution_result))
-        dumps.append(
-            self._write_trees(part, [done.trees for _, done in results], other_trees, before)
-        )
         counts = {
             self.outgoing.node(execution).value: (done.complete, done.dialogues, done.invalid)
             for execution, done in results
@@ -122,7 +98,7 @@ class RunBuilder:
             "dialogues": sum(done.dialogues for _, done in results),
             "executions": counts,
         }
-        return Unit(key, files | _sums(dumps), tuple(dumps), facts)
+        return Unit(key, {**files, dump.path: dump.sha256}, (dump,), facts)
 
     def other(
         self,
@@ -131,85 +107,42 @@ class RunBuilder:
         key: str,
         earlier: Unit | None,
     ) -> Unit:
-        """Make the dumps of a part without dialogues, given by subject."""
-        before = {} if earlier is None else {dump.path: dump for dump in earlier.dumps}
+        """Make the dump of a part without dialogues, given by subject."""
         statistics = Statistics()
-        writer = DumpWriter(self.folder, f"data/{name}.jsonld", self.packing)
-        writer.write(framing.opening(self.packing.comment).encode())
+        dump = self._write_dump(name, subjects, earlier, statistics)
+        return Unit(key, {dump.path: dump.sha256}, (dump,), statistics.facts())
 
-        def with_trees() -> Iterator[list[ox.Quad]]:
-            for quads in subjects:
-                for tree in framing.node_trees(quads):
-                    writer.write(f",\n{tree}".encode())
-                yield quads
-
-        dumps = self._write_dumps(name, with_trees(), before, statistics)
-        writer.write(b"\n]}\n")
-        dumps.append(writer.finish(_dump_in_format(before, "jsonld")))
-        return Unit(key, _sums(dumps), tuple(dumps), statistics.facts())
-
-    def _write_dumps(
+    def _write_dump(
         self,
         name: str,
         subjects: Iterable[list[ox.Quad]],
-        before: dict[str, Dump],
+        earlier: Unit | None,
         statistics: Statistics,
-    ) -> list[Dump]:
-        dumping = PartDumps(self.folder, name, self.packing)
+    ) -> Dump:
+        dumping = PartDump(self.folder, name, self.packing)
         for quads in subjects:
             statistics.add(quads)
             dumping.add(quads)
-        return dumping.finish(before)
+        before = () if earlier is None else earlier.dumps
+        return dumping.finish(next((dump for dump in before if ".nq." in dump.path), None))
 
-    def _subjects(
-        self, part: RunPart, other_trees: list[str], unused: list[str]
-    ) -> Iterator[list[ox.Quad]]:
-        """Yield all quads of a run by subject.
-
-        Trees of subjects outside of dialogues are added to ``other_trees``, IRIs of texts among
-        them to ``unused``.
-        """
+    def _subjects(self, part: RunPart, unused: list[str]) -> Iterator[list[ox.Quad]]:
+        """Yield all quads of a run by subject; add the IRIs of unused texts to ``unused``."""
         for graph in part.graphs:
             for quads in self.outgoing.graph(graph):
-                if self._is_alone(quads):
-                    other_trees += framing.node_trees(quads)
-                    if any(str(q.object) == f"<{KGB.Text}>" for q in quads):
-                        unused.append(str(quads[0].subject).strip("<>"))
+                if self._is_unused_text(quads):
+                    unused.append(str(quads[0].subject).strip("<>"))
                 yield quads
 
-    def _is_alone(self, quads: list[ox.Quad]) -> bool:
-        """Return whether a subject belongs neither to the run level nor to a dialogue."""
-        kinds = {str(getattr(q.object, "value", "")) for q in quads if q.predicate == _TYPE}
-        if not kinds.isdisjoint(RUN_LEVEL):
+    def _is_unused_text(self, quads: list[ox.Quad]) -> bool:
+        """Return whether a subject is a text that belongs to no dialogue."""
+        if all(quad.predicate != _TYPE or quad.object != _TEXT for quad in quads):
             return False
-        if KGB.Text in kinds:
-            node = ox.NamedNode(self.original(str(quads[0].subject).strip("<>")))
-            used = (
-                self.database.quads_for_pattern(None, predicate, node)
-                for predicate in (*TEXTS, _USED)
-            )
-            return all(next(matches, None) is None for matches in used)
-        return kinds.isdisjoint(IN_DIALOGUES)
-
-    def _write_trees(
-        self, part: RunPart, files: list[str], other_trees: list[str], before: dict[str, Dump]
-    ) -> Dump:
-        """Write one list of trees: the run, its dialogues, then all other subjects."""
-        writer = DumpWriter(self.folder, f"data/{part.name}.jsonld", self.packing)
-        writer.write(framing.opening(self.packing.comment).encode())
-        for graph in part.graphs:
-            for tree in framing.node_trees(run_level(self.database, self.outgoing, graph)):
-                writer.write(f",\n{tree}".encode())
-        for name in files:
-            path = self.folder.work(name)
-            with path.open("rb") as trees:
-                while chunk := trees.read(_CHUNK):
-                    writer.write(chunk)
-            path.unlink()
-        for tree in other_trees:
-            writer.write(f",\n{tree}".encode())
-        writer.write(b"\n]}\n")
-        return writer.finish(_dump_in_format(before, "jsonld"))
+        node = ox.NamedNode(self.original(str(quads[0].subject).strip("<>")))
+        used = (
+            self.database.quads_for_pattern(None, predicate, node) for predicate in (*TEXTS, _USED)
+        )
+        return all(next(matches, None) is None for matches in used)
 
     def _executions(self, part: RunPart) -> list[str]:
         kind = ox.NamedNode(KGB.TaskExecution)
@@ -241,11 +174,3 @@ def make_run(maker: ExecutionBuilder, part: RunPart, key: str, earlier: Unit | N
     finally:
         folder.close()
     return BuiltRun(unit, folder.changed)
-
-
-def _dump_in_format(before: dict[str, Dump], form: str) -> Dump | None:
-    return next((dump for path, dump in before.items() if f".{form}." in path), None)
-
-
-def _sums(dumps: Iterable[Dump]) -> dict[str, str]:
-    return {dump.path: dump.sha256 for dump in dumps}

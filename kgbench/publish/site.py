@@ -211,7 +211,6 @@ class Publishing:
             documents=renderer.documents,
             parts=self.parts,
             graphs=self.parts.graphs,
-            others=frozenset(self.outgoing.node(graph).value for graph, _ in self.parts.others),
             shared=(self.parts.catalogue, *(graph for graph, _ in self.parts.others)),
             rules=self.rules,
             dump_rules=self.dump_outgoing.rules,
@@ -282,16 +281,11 @@ class Publishing:
         )
 
     def _joined(self, folder: Folder, earlier: Manifest, units: dict[str, Unit]) -> list[Dump]:
-        """Return the dumps of everything, followed by those of the parts."""
+        """Return the dump of everything, followed by those of the parts."""
         of_parts = [dump for unit in units.values() for dump in unit.dumps]
         before = {dump.path: dump for v in earlier.versions[-1:] for dump in v.dumps}
-        joined = []
-        for form in ("nq", "trig"):
-            ending = f".{form}{self.packing.suffix}"
-            chosen = [dump for dump in of_parts if dump.path.endswith(ending)]
-            known = before.get(f"data/all{ending}")
-            joined.append(join(folder, f"data/all.{form}", chosen, self.packing, known))
-        return [*joined, *of_parts]
+        known = before.get(f"data/all.nq{self.packing.suffix}")
+        return [join(folder, "data/all.nq", of_parts, self.packing, known), *of_parts]
 
     # --- things -----------------------------------------------------------------------------
 

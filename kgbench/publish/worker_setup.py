@@ -24,9 +24,8 @@ class WorkerSetup:
 
     ``view_base`` is the base of IRIs in the snapshot. ``site_graph`` is a file with the site graph
     as N-Quads, without the graphs of runs. ``rules`` apply to pages, ``dump_rules`` to dumps.
-    ``graphs`` are the graphs of the published ``parts``, as the store names them. ``others`` are
-    the graphs that belong to no run, as they are published; ``shared`` are these and the catalogue,
-    as the store names them.
+    ``graphs`` are the graphs of the published ``parts``, and ``shared`` those of them that belong
+    to no run, as the store names them.
     """
 
     snapshot: str
@@ -37,7 +36,6 @@ class WorkerSetup:
     documents: frozenset[str]
     parts: PublishedParts
     graphs: frozenset[str]
-    others: frozenset[str]
     shared: tuple[str, ...]
     rules: RedactionRules
     dump_rules: RedactionRules

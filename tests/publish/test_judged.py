@@ -17,7 +17,6 @@ from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, RDF
 from tests.publish.conftest import BASE, command, publish
 from tests.publish.reading import dump
-from tests.publish.test_framing import assert_framed
 from tests.publish.test_round_trip import below, results, taken
 from tests.support.judge_runs import ask, judged_run
 
@@ -98,23 +97,6 @@ def test_documents_of_judged_dialogues_do_not_change(judged, site):
         path = site / iri.removeprefix(BASE).partition("#")[0]
         assert "judged-" not in path.with_name(f"{path.name}.ttl").read_text("utf-8")
         assert "verdict on the whole dialogue" not in (path / "index.html").read_text("utf-8")
-
-
-def test_the_trees_are_whole(site):
-    """JSON-LD has the same triples as N-Quads."""
-    for path in (site / "data").glob("run-*.nq.*"):
-        stem = path.name.partition(".")[0]
-        quads = {(q.subject, q.predicate, q.object) for q in dump(site, f"{stem}.nq")}
-        trees = {(q.subject, q.predicate, q.object) for q in dump(site, f"{stem}.jsonld")}
-        assert quads == trees
-
-
-@pytest.mark.usefixtures("quick")
-def test_the_trees_are_those_of_pyld(judged, tmp_path, monkeypatch):
-    """Trees of dialogues with tools and verdicts are the same as those of pyld."""
-    trees = assert_framed(monkeypatch, judged, tmp_path, CLEAR)
-    assert any("toolCalls" in tree for tree in trees)
-    assert any("verdicts" in tree for tree in trees)
 
 
 def test_it_comes_back(judged, site, tmp_path):

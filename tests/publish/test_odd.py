@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -17,7 +16,7 @@ from kgbench.store import open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, XSD
 from tests.publish.conftest import BASE, addresses, hasten, publish
-from tests.publish.reading import everything, unpacked
+from tests.publish.reading import everything
 from tests.serve import stores
 
 GOLD = "PLANTED-GOLD spell it a-n-n-e"
@@ -157,16 +156,6 @@ def test_suites_without_scores_have_no_leaderboard(odd_site):
     assert (odd_site / "run/9/index.html").is_file()
     assert not (odd_site / "leaderboard/unjudged").exists()
     assert (odd_site / "leaderboard/kgbench-1").is_dir()
-
-
-def test_things_of_two_kinds_are_told_once(odd_site):
-    """A batch that is also a session is one tree of the run's JSON-LD."""
-    (path,) = (odd_site / "data").glob("run-1.jsonld.*")
-    trees = json.loads(unpacked(path))["@graph"]
-    ids = [tree.get("@id") or tree.get("id") for tree in trees]
-    assert [one for one in ids if one and one.endswith("run/1/batch/b1")] == [
-        f"{BASE}run/1/batch/b1"
-    ]
 
 
 @pytest.mark.usefixtures("quick")

@@ -46,11 +46,11 @@ def check(published: PublicationFiles) -> Iterator[Fault]:
 
 
 def agreement(published: PublicationFiles) -> Iterator[Fault]:
-    """Yield parts whose dumps differ in size, and a joined dump that differs from its parts."""
-    counts: dict[str, dict[str, int]] = {}
+    """Yield a joined dump that differs in size from its parts."""
+    sizes: dict[str, int] = {}
     for path in published.files_in("data"):
         form, name = file_reading.parts(path)[0], published.name(path)
-        if form not in (".nq", ".trig", ".ttl"):
+        if form != ".nq":
             continue
         try:
             number = file_reading.count(path, published.password)
@@ -59,17 +59,8 @@ def agreement(published: PublicationFiles) -> Iterator[Fault]:
         except file_reading.Unreadable as error:
             yield Fault("readable", "", name, f"The file {error}.", _AGAIN)
             continue
-        counts.setdefault(path.name.split(".")[0], {})[form] = number
-    for part, sizes in counts.items():
-        if len({sizes[form] for form in (".nq", ".trig") if form in sizes}) > 1:
-            sizes_text = ", ".join(f"{form} {number}" for form, number in sorted(sizes.items()))
-            message = f"The dumps of the same part differ in size: {sizes_text} quads."
-            yield Fault("dumps-agree", "", f"data/{part}.*", message, _AGAIN)
-        if sizes.get(".ttl", 0) > sizes.get(".nq", sizes.get(".ttl", 0)):
-            message = "The Turtle has more triples than the N-Quads have quads."
-            yield Fault("dumps-agree", "", f"data/{part}.*", message, _AGAIN)
-    total = counts.pop("all", {}).get(".nq")
-    parts = sum(sizes.get(".nq", 0) for sizes in counts.values())
+        sizes[path.name.split(".")[0]] = number
+    total, parts = sizes.pop("all", None), sum(sizes.values())
     if total is not None and total != parts:
         message = f"The dump of everything has {total} quads, its parts have {parts}."
         yield Fault("dumps-agree", "", "data/all.*", message, _AGAIN)

@@ -62,7 +62,7 @@ def marks(published: PublicationFiles) -> Iterator[Fault]:
             if canary not in text:
                 yield Fault("canary", "", name, f"The canary {canary} is missing.", _AGAIN)
     for path in published.files_in("data"):
-        if file_reading.parts(path)[0] not in (".nq", ".trig", ".ttl"):
+        if file_reading.parts(path)[0] != ".nq":
             continue
         try:
             line = file_reading.first_line(path, published.password)

@@ -19,7 +19,7 @@ from tests.publish.checks.published_folder import BASE, NAMES, SUMS, Copy
 Change = Callable[[Copy], None]
 CATALOG, VOID_FILE, PAGE = "catalog.ttl", "void.ttl", "index.html"
 EXECUTION = "run/1/oracle/Spell-10"
-DUMP, TRIG = "data/other.nq.zst", "data/other.trig.zst"
+DUMP, WHOLE = "data/other.nq.zst", "data/all.nq.zst"
 SHAPE = "shapes/published#"
 DATASET, IANA = f"{BASE}#dataset", "https://www.iana.org/assignments/media-types/"
 
@@ -116,8 +116,8 @@ FAULTS: dict[str, tuple[Change, str, str]] = {
         "readable", DUMP),
     "other dump": (lambda copy: copy.dump(DUMP, lambda held: held + b"# more\n", counted=False),
                    "checksum", DUMP),
-    "dumps that differ": (lambda copy: copy.dump(TRIG, lambda held: held.split(b"\n")[0] + b"\n"),
-                          "dumps-agree", "data/other.*"),
+    "dumps that differ": (lambda copy: copy.dump(WHOLE, lambda held: held.split(b"\n")[0] + b"\n"),
+                          "dumps-agree", "data/all.*"),
     "dump without canary": (lambda copy: copy.dump(DUMP, lambda held: held.split(b"\n", 1)[1]),
                             "canary", DUMP),
     "no list of canaries": (removed("canary.txt"), "canary", "canary.txt"),

@@ -35,8 +35,7 @@ def write(
 ) -> Companion | None:
     """Write each claim, and one document with all; return ``None`` if there are none.
 
-    ``published`` maps IRIs of the store to published IRIs. The cubes are written first, because
-    they find the passes of each model.
+    ``published`` maps IRIs of the store to published IRIs.
     """
     dataset = node(f"{base}{PLACE}.ttl#claims")
     title = "Claims: the score of each model over each suite"

@@ -23,7 +23,7 @@ from kgbench.pages.measures import measures
 from kgbench.pages.rendering import anchor
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
-from kgbench.publish import dumps, evaluation_lists, text_indexes
+from kgbench.publish import dumps, text_indexes
 from kgbench.publish.dialogues import DialoguePresenter, DialogueQuads, dialogue_quads, value
 from kgbench.publish.execution_document import ExecutionDocument
 from kgbench.publish.folder import Folder
@@ -42,8 +42,8 @@ _MOST_KEPT = 1_000  # tasks whose metrics are cached
 class ExecutionResult(NamedTuple):
     """The outcome of making one execution: its files, counts of dialogues, and work files.
 
-    ``texts`` is the work file that lists the texts in its dialogues, and ``evaluations`` the one
-    that lists their evaluations. ``invalid`` dialogues are not counted in scores.
+    ``texts`` is the work file that lists the texts in its dialogues. ``invalid`` dialogues are not
+    counted in scores.
     """
 
     files: dict[str, str]
@@ -52,7 +52,6 @@ class ExecutionResult(NamedTuple):
     complete: int
     invalid: int
     texts: str
-    evaluations: str
 
 
 class ExecutionBuilder:
@@ -166,15 +165,11 @@ class ExecutionBuilder:
         document = ExecutionDocument(
             self.setup.addresses.document_path(iri), iri, properties, len(pages)
         )
-        texts, evaluations, data = (
-            folder.work(f"{name}-{suffix}")
-            for suffix in ("texts.tsv", "evaluations.tsv", "data.ttl")
-        )
+        texts, data = (folder.work(f"{name}-{suffix}") for suffix in ("texts.tsv", "data.ttl"))
         rows: list[dict[str, Any]] = []
         complete = invalid = 0
         with (
             texts.open("w", encoding="utf-8") as text_lines,
-            evaluations.open("w", encoding="utf-8") as evaluation_lines,
             data.open("wb") as turtle,
         ):
             description = sorted(things.describe(self._site_graph, iri).quads, key=str)
@@ -190,12 +185,7 @@ class ExecutionBuilder:
                     text_lines.writelines(text_indexes.text_lines(dialogue, document.page(page)))
                     link = document.link(page)
                     rows.append(self._row(dialogue, verdicts, link, properties["task"]))
-                    if reasons:
-                        invalid += 1
-                    else:
-                        evaluation_lines.writelines(
-                            evaluation_lists.evaluation_lines(dialogue, self._metrics)
-                        )
+                    invalid += bool(reasons)
                     complete += PROV.endedAtTime in dialogue.properties[dialogue.iri]
                 turtle.write(
                     dumps.turtle(
@@ -218,7 +208,6 @@ class ExecutionBuilder:
             complete=complete,
             invalid=invalid,
             texts=texts.name,
-            evaluations=evaluations.name,
         )
 
     def _dialogues(self, execution: ox.NamedNode) -> list[ox.NamedNode]:

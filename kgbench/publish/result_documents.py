@@ -97,9 +97,7 @@ class ResultDocuments:
         iris_by_name = names(self.view, measuring)
         publication = self._publication()
         publication.companions = [
-            *cubes.write(
-                folder, standings, self.view, publication, measuring.published, runs=self.parts.runs
-            ),
+            *cubes.write(folder, standings, publication, measuring.published),
             *filter(None, [claims.write(folder, standings, publication.base, measuring.published)]),
         ]
 

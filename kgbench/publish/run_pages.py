@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyoxigraph as ox
 
-from kgbench.publish import evaluation_lists, text_indexes
+from kgbench.publish import text_indexes
 from kgbench.publish.dialogues import TEXTS
 from kgbench.publish.dumps import Packing, PartDump
 from kgbench.publish.execution_pages import ExecutionBuilder, ExecutionResult
@@ -92,7 +92,6 @@ class RunBuilder:
             self.folder, self.renderer, part.run, [done.texts for _, done in results], unused
         )
         files |= {path: self.folder.written[path] for path in pages}
-        evaluation_lists.keep(self.folder, part.name, [done.evaluations for _, done in results])
         facts = {
             **statistics.facts(),
             "dialogues": sum(done.dialogues for _, done in results),

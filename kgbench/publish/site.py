@@ -13,7 +13,6 @@ from kgbench.errors import PublicationRefused
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import View
 from kgbench.publish import (
-    evaluation_lists,
     manifest,
     published_graph,
     recipe,
@@ -186,8 +185,7 @@ class Publishing:
         stale = {}
         for part in self.parts.runs:
             key = depending.key_of_run(part)
-            is_listed = evaluation_lists.is_kept(folder, part.name)
-            unit = earlier.keep(folder, part.name, key) if is_listed else None
+            unit = earlier.keep(folder, part.name, key)
             if unit is None:
                 stale[part.name] = part, key
             else:
@@ -320,7 +318,6 @@ class Publishing:
         if signer is not None:
             signer.sign(folder, new_manifest)
         manifest.write(folder, new_manifest)
-        evaluation_lists.remove_others(folder, {part.name for part in self.parts.runs})
         version = new_manifest.versions[-1]
         folder.write(
             recipe.FILE,

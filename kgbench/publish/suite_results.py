@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+import pyoxigraph as ox
+
 from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass, compass_of, compass_table
@@ -22,7 +24,7 @@ from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
-from kgbench.pages import drawing, exercises, things
+from kgbench.pages import drawing, exercises, neighbours, things
 from kgbench.pages.board import Board, board
 from kgbench.pages.score_tables import results
 from kgbench.pages.snapshot import View
@@ -34,6 +36,7 @@ from kgbench.publish.selection import PublishedParts
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, RDFS, SKOS
 
+_MODEL = ox.NamedNode(KGB.model)
 BOARD, TASKS, _OUTCOMES, COMPASS = "leaderboard", "tasks", "outcomes", "compass-"
 
 
@@ -44,8 +47,7 @@ class SuiteResults:
     ``tables`` are by kind (``leaderboard``, ``tasks``, ``compass-NAME``). ``queries`` has, for each
     kind, the names of its queries by their paths, and ``texts`` the texts of all by their paths.
     ``outcomes`` counts answers by model and outcome. ``passes`` has the graphs of the selected
-    passes that evaluate each model (published IRIs); the cubes find them, with the evaluations
-    behind tables.
+    passes that evaluate each model (published IRIs).
     """
 
     suite: str
@@ -124,6 +126,7 @@ class ResultsBuilder:
                 results, f"{COMPASS}{name_of_compass}", partial(_compass, name_of_compass)
             )
         self._count_outcomes(results)
+        self._find_passes(results)
         return results
 
     def selected(self, suite: str, run: str | None = None) -> Selection:
@@ -159,6 +162,21 @@ class ResultsBuilder:
                 of_model = results.outcomes.setdefault(ended.model, Counter())
                 of_model[ended.outcome] += times
         self._keep_queries(results, _OUTCOMES, recording)
+
+    def _find_passes(self, results: SuiteResults) -> None:
+        database, selected = self._view.database, set(results.selection.pass_graphs)
+        for run in self._parts.runs:
+            models: set[Any] = {
+                quad.object
+                for execution in neighbours.of_run(database, ox.NamedNode(run.run))
+                for quad in database.quads_for_pattern(execution, _MODEL, None)
+            }
+            for graph in (graph for _, graph in run.passes if graph in selected):
+                for model in models:
+                    evaluated = database.quads_for_pattern(None, _MODEL, model, ox.NamedNode(graph))
+                    if next(iter(evaluated), None) is not None:
+                        passes = results.passes.setdefault(self.published(model.value), set())
+                        passes.add(self.published(graph))
 
     def _keep_queries(self, results: SuiteResults, kind: str, recording: QueryRecorder) -> None:
         files = query_files(recording.queries, self._addresses.published)

@@ -189,12 +189,11 @@ def test_claims_name_the_passes_of_their_models(tmp_path):
 
 
 def test_the_catalogue_has_all_companions(signed):
-    """Tables, evaluations and claims are data sets with files; the signature is named."""
+    """Tables and claims are data sets with files; the signature is named."""
     catalog = stated(signed, "catalog.ttl")
     listed = iris(catalog, f"{BASE}#catalog", DCAT.dataset)
     wanted = {
         f"{BASE}{TABLES}#tables",
-        f"{BASE}{TABLES}#evaluations",
         f"{BASE}claims.ttl#claims",
     }
     assert listed == {f"{BASE}#dataset", *wanted}
@@ -225,7 +224,7 @@ def test_void_counts_the_companions(signed):
     """VoID states for each companion its dump and its number of triples."""
     void = stated(signed, "void.ttl")
     topics = iris(void, f"{BASE}void.ttl", FOAF.topic)
-    assert len(topics) == 3
+    assert len(topics) == 2
     for one in topics:
         (dump,) = iris(void, one, VOID.dataDump)
         (count,) = values(void, one, VOID.triples)
@@ -249,4 +248,4 @@ def test_machines_and_people_are_led_there(signed):
     embedded = json.loads(
         page.partition('<script type="application/ld+json">')[2].partition("</script>")[0]
     )
-    assert len(embedded["hasPart"]) == 3
+    assert len(embedded["hasPart"]) == 2

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from hashlib import sha256
 
 import pyoxigraph as ox
 import pytest
 
 from kgbench.pages.snapshot import MemoryView
-from kgbench.publish import large_documents, members, workers
+from kgbench.publish import large_documents, workers
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.data_files import encoded
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Folder, claim
-from kgbench.publish.members import Members
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.query_texts import CachingStore, QueryRecorder
 from kgbench.publish.redaction import RedactionLevel
@@ -92,26 +90,6 @@ def test_a_large_run_gives_the_same(single, tmp_path, monkeypatch):
         }
 
     assert files("held") == files("disk")
-
-
-@pytest.mark.parametrize("at_once", [1, 3, 1_000])
-def test_members_are_sorted(tmp_path, monkeypatch, at_once):
-    """All statements are sorted, for any number held in memory, and no work file is left."""
-    monkeypatch.setattr(members, "_AT_ONCE", at_once)
-    claim(tmp_path / "site").close()
-    folder = Folder(tmp_path / "site")
-    found = Members(folder, "urn:doc#evaluations-")
-    given = [("ff01", "urn:z"), ("00aa", "urn:b"), ("ff00", "urn:y"), ("00aa", "urn:a\u2028")]
-    for name, member in [*given, ("00aa", "urn:b")]:
-        found.add(name, member)
-    lines = [line for some in found.sorted() for line in some]
-    assert found.counts == Counter({"00aa": 3, "ff00": 1, "ff01": 1})
-    assert lines == sorted(
-        f"<urn:doc#evaluations-{name}> <{PROV.hadMember}> <{member}> .\n"
-        for name, member in [*given, ("00aa", "urn:b")]
-    )
-    assert not list(folder.work("x").parent.iterdir())
-    folder.close()
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 100_000])

@@ -78,9 +78,8 @@ def _read_by_pyld(found: Artefacts) -> list[str]:
             {_valued(quad.triple) for quad in ox.parse(path=file)}
             for file in (out, path.with_suffix(".nt"))
         )
-        differing += ["missing"] * len(wanted - stated) + ["not in N-Triples"] * len(
-            stated - wanted
-        )
+        only = (("missing", wanted - stated), ("not in N-Triples", stated - wanted))
+        differing += [fault for fault, triples in only for _ in triples]
     return differing
 
 

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of a publication from counts and from evaluations, and their figures."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kgbench.publish import drawings, workers
+from kgbench.publish.folder import STATE
+from kgbench.record import invalidation, reading, stored_counts
+from kgbench.store import open_reader, open_store
+from tests.publish.conftest import command, publish
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Return a store with two models, a second pass, and an invalid dialogue."""
+    place = tmp_path / "store"
+    chosen = ["-m", "baseline:oracle", "-m", "baseline:silent", "-t", "RdfFriendCount-turtle-1"]
+    command("run", "--store", place, *chosen, "--iterations", "3")
+    command("reevaluate", "--store", place)
+    with open_store(str(place)) as store:
+        (run,) = reading.runs(store)
+        execution = reading.executions(store, run.graph)[0]
+        dialogues = reading.execution_dialogues(store, run.graph, execution, run.iri)
+        invalidation.invalidate(store, next(iter(dialogues)).iri, "a wrong key", "A. Person")
+    return place
+
+
+def test_tables_from_counts_are_those_from_evaluations(judged, tmp_path, monkeypatch):
+    """All files are the same, with the texts of queries, which read evaluations only."""
+
+    def files(out):
+        publish(judged, out)
+        return {
+            path.relative_to(out): path.read_bytes()
+            for path in out.rglob("*")
+            if path.is_file() and STATE not in path.parts
+        }
+
+    with open_reader(str(judged)) as store:
+        assert stored_counts.graphs(store)
+    from_counts = files(tmp_path / "counts")
+    monkeypatch.setattr(stored_counts, "graphs", lambda _: {})
+    assert files(tmp_path / "evaluations") == from_counts
+    texts = [path.stem for path in from_counts if path.parts[0] == "queries" and "-" in path.stem]
+    assert any(name.startswith("score-rows-") for name in texts)
+    executed = ("counted-", "uncounted-", "list-aggregates-")
+    digests = [name for name in texts if len(name.rpartition("-")[2]) == 10]
+    assert not [name for name in digests if name.startswith(executed)]
+
+
+def test_figures_show_the_best_models(judged, tmp_path, monkeypatch):
+    """A figure of many models shows the best and says so; its numbers have all."""
+    monkeypatch.setattr(workers, "figures", drawings.figures)
+    monkeypatch.setattr(drawings, "_MOST_DRAWN", 1)
+    out = tmp_path / "site"
+    publish(judged, out)
+    drawn = (out / "figures" / "kgbench-1-leaderboard.svg").read_text(encoding="utf-8")
+    numbers = json.dumps(
+        json.loads((out / "figures" / "kgbench-1-leaderboard.json").read_text(encoding="utf-8"))
+    )
+    assert "oracle" in drawn
+    assert "silent" not in drawn
+    assert "the 1 best models" in drawn
+    assert "silent" in numbers

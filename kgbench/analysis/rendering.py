@@ -112,18 +112,18 @@ def as_html(table: Table) -> str:
     >>> as_html(Table("<b>", (Column("n", "n", Kind.COUNT),), ((1,),))).splitlines()[1]
     '<caption>&lt;b&gt;</caption>'
     """
-    lines = ["<table>", f"<caption>{html_text(table.title)}</caption>", html_rows(table)]
-    lines += ["</table>", *(f"<p>{html_text(note)}</p>" for note in table.notes)]
+    lines = ["<table>", f"<caption>{_html_text(table.title)}</caption>", _html_rows(table)]
+    lines += ["</table>", *(f"<p>{_html_text(note)}</p>" for note in table.notes)]
     return "\n".join(lines) + "\n"
 
 
-def html_rows(table: Table) -> str:
+def _html_rows(table: Table) -> str:
     """Return the heading and the rows of an HTML table."""
-    heads = "".join(f"<th>{html_text(column.title)}</th>" for column in table.columns)
+    heads = "".join(f"<th>{_html_text(column.title)}</th>" for column in table.columns)
     rows = "".join(
         "<tr>"
         + "".join(
-            f"<td>{html_text(format_value(v, c))}</td>"
+            f"<td>{_html_text(format_value(v, c))}</td>"
             for v, c in zip(row, table.columns, strict=True)
         )
         + "</tr>"
@@ -132,7 +132,7 @@ def html_rows(table: Table) -> str:
     return f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>"
 
 
-def html_text(text: str) -> str:
+def _html_text(text: str) -> str:
     """Escape ``text`` for one line of HTML, without elements, attributes or control characters."""
     return escape(one_line(text))
 

@@ -102,6 +102,11 @@ PLANTED: dict[str, tuple[Change, str, str]] = {
                                  "data/run-1.nq.zst", ""),
     "canary removed": (sub("canary.txt", r"(?s).*", ""), "canary.txt", "missing"),
     "robots let in": (sub("robots.txt", "Disallow", "Allow"), "robots.txt", "Allow"),
+    "score in tables as N-Triples": (packed("leaderboard/kgbench-1.nt.zst", b"#mean>", b"#median>"),
+                                     "leaderboard/kgbench-1.nt.zst", "N-Quads"),
+    "score in tables as JSON-LD": (
+        packed("leaderboard/kgbench-1.jsonld.zst", b"kgb:mean", b"kgb:median"),
+        "leaderboard/kgbench-1.jsonld.zst", "N-Quads"),
     "number of triples": (sub("void.ttl", r"void:triples \d+", "void:triples 7"), "void.ttl", "7"),
     "licence": (sub("void.nt", r"void#triples> \"\d+", 'void#triples> "7'), "void.nt", "7"),
     "query behind a figure": (sub("queries/run-usage.rq", "SELECT", "SELECT DISTINCT"),

@@ -195,7 +195,8 @@ class Request:
 
     ``messages`` alternate prompt, answer, prompt ...; ``case``, ``seed`` (a digest of dialogue and
     round) and ``iteration`` serve models without a provider; ``tools`` are for native tool calling.
-    ``states`` holds the state of the reply for each answer so far (see :class:`Reply`).
+    ``states`` holds the state of the reply for each answer so far (see :class:`Reply`). ``at_most``
+    lowers the limit of tokens of the answer, where the model has one.
     """
 
     messages: tuple[str, ...]
@@ -204,6 +205,7 @@ class Request:
     iteration: int = 0
     tools: tuple[Tool, ...] = ()
     states: tuple[str | None, ...] = ()
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,8 @@ class Reply:
 
     ``extracted`` is the answer if an ``extraction`` step (IRI) separated it from the other text.
     ``state`` is the message as JSON in the provider's own form, kept if the provider needs it back
-    together with tool results (for thought signatures or encrypted reasoning).
+    together with tool results (for thought signatures or encrypted reasoning). ``reading`` and
+    ``writing`` are tokens per second, of servers that measure them; they are not stored.
     """
 
     text: str
@@ -226,6 +229,8 @@ class Reply:
     extracted: str | None = None
     extraction: str | None = None
     state: str | None = None
+    reading: float | None = None
+    writing: float | None = None
 
     @property
     def answer(self) -> str:

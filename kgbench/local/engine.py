@@ -17,7 +17,8 @@ from kgbench.errors import ModelSpecError
 from kgbench.model import Json
 
 _ENDING = 5.0  # seconds
-_QUOTED = 300  # characters of the last line of the engine
+_QUOTED = 300  # characters of the last error of the engine, or of its last line
+_READ = 1 << 14  # bytes at the end of its output
 
 
 class Engine:
@@ -118,6 +119,8 @@ class Engine:
         if self._errors is None or self._errors.closed:
             return ""
         self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, self._errors.tell() - 4096))
+        self._errors.seek(max(0, self._errors.tell() - _READ))
         lines = self._errors.read().decode("utf-8", "replace").split("\n")
-        return next((line.strip()[:_QUOTED] for line in reversed(lines) if line.strip()), "")
+        said = [line.strip() for line in lines if line.strip()]
+        errors = [line for line in said if "error" in line.lower()]
+        return (errors or said or [""])[-1][:_QUOTED]

@@ -156,8 +156,9 @@ class _First:
     def _say_how_fast(self, reply: Reply, seconds: float) -> None:
         """Say the first answer and the speed, and of a near server how long the plan will take."""
         shown = visible(" ".join(reply.text.split())[:_SHOWN])
+        reading = reply.reading
         writing = reply.writing or (reply.usage.output or 0) / max(seconds, 1e-3)
-        speeds = [f"{reply.reading:,.0f} tokens/s read"] if reply.reading else []
+        speeds = [f"{reading:,.0f} tokens/s read"] if reading else []
         speeds += [f"{writing:,.3g} tokens/s written"] if writing else []
         about = "".join(f", {speed}" for speed in speeds)
         self.say(f"first answer after {seconds:.1f} s{about}: '{shown}'")
@@ -168,7 +169,7 @@ class _First:
         read = [least.input_tokens, most.input_tokens]
         written = [least.output_tokens, most.calls * limit if limit else most.output_tokens]
         short, long = (
-            (tokens / reply.reading if reply.reading else 0) + answered / writing
+            (tokens / reading if reading else 0) + answered / writing
             for tokens, answered in zip(read, written, strict=True)
         )
         longest = f"every answer has {limit:,} tokens" if limit else "all rounds are needed"

@@ -49,7 +49,9 @@ example: $(VENV)/.installed-dev  ## measure a small real model here and publish 
 	$(BIN)/kgbench models install smollm2
 	$(BIN)/kgbench run -m local:smollm2 -m baseline:guess -m baseline:silent -t 'RdfFriendCount-*' -n 1 \
 		--store $(EXAMPLE)/store
-	$(BIN)/kgbench publish --store $(EXAMPLE)/store --out $(EXAMPLE)/site --base https://example.org/kgbench/
+	$(BIN)/kgbench publish --store $(EXAMPLE)/store --out $(EXAMPLE)/site --base https://example.org/small/ \
+		--title 'A small model' --description 'SmolLM2 looks for persons in graphs, beside two baselines.' \
+		--licence CC-BY-4.0 --creator 'Ada Example'
 	$(BIN)/kgbench publish --check $(EXAMPLE)/site
 
 test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## the quick tests, of every room (minutes)

@@ -25,7 +25,7 @@ _QUICK_START = "quick-start"  # the name in tasks/quick-start.yaml
 _REAL_MODEL = """
 These models are baselines. A real one runs on this machine, without a key, in about a minute:
 pip install 'kgbench[local]' && kgbench models install smollm2 && \\
-kgbench run --model local:smollm2 --task 'RdfFriendCount-*' -n 1"""
+kgbench run --model local:smollm2 --task 'RdfFriendCount-*-1' -n 1"""
 
 
 def report(

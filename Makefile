@@ -11,6 +11,7 @@ MUTATION := .venv-mutants
 SITE := build/site
 PAPERS := build/papers
 DIFFICULTY := build/difficulty
+EXAMPLE := build/example
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # Additional arguments:  make run RUN="my-configuration.yml"   make test TEST="-k friend"
@@ -35,13 +36,23 @@ BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run test test-all costs coverage lint format readme site papers difficulty bench bench-check attacks fuzz mutants mutant-rates yasgui clean distclean
+.PHONY: help run example test test-all costs coverage lint format readme site papers difficulty bench bench-check attacks fuzz mutants mutant-rates yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: $(VENV)/.installed  ## the quick start: a benchmark run, recorded; ends with the leaderboard
 	$(strip $(BIN)/kgbench run $(RUN))
+
+example: $(VENV)/.installed-dev  ## measure a small real model here and publish the results, in build/example (minutes)
+	rm -rf $(EXAMPLE)
+	$(BIN)/kgbench models install smollm2
+	$(BIN)/kgbench run -m local:smollm2 -m baseline:guess -m baseline:silent -t 'RdfFriendCount-*' -n 1 \
+		--store $(EXAMPLE)/store
+	$(BIN)/kgbench publish --store $(EXAMPLE)/store --out $(EXAMPLE)/site --base https://example.org/small/ \
+		--title 'A small model' --description 'SmolLM2 looks for persons in graphs, beside two baselines.' \
+		--licence CC-BY-4.0 --creator 'Ada Example'
+	$(BIN)/kgbench publish --check $(EXAMPLE)/site
 
 test: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## the quick tests, of every room (minutes)
 	$(strip $(PYTEST) $(TEST))

@@ -43,8 +43,7 @@ class Metric:
 
     A metric of whole dialogues has an ``aggregation`` (``last``, ``mean``, ``max`` or ``meanExt``)
     and, as ``base``, the IRI of the answer metric that it aggregates. ``same`` is the IRI of a
-    comparison policy's metric that has the same values. ``agreement_of`` is the IRI of the metric
-    of errors that this metric turns into agreement.
+    comparison policy's metric with the same values, ``agreement_of`` that of a metric of errors.
     """
 
     iri: str
@@ -195,7 +194,7 @@ class Request:
 
     ``messages`` alternate prompt, answer, prompt ...; ``case``, ``seed`` (a digest of dialogue and
     round) and ``iteration`` serve models without a provider; ``tools`` are for native tool calling.
-    ``states`` holds the state of the reply for each answer so far (see :class:`Reply`).
+    ``states`` are those of the replies so far; ``at_most`` lowers an answer's limit of tokens.
     """
 
     messages: tuple[str, ...]
@@ -204,6 +203,7 @@ class Request:
     iteration: int = 0
     tools: tuple[Tool, ...] = ()
     states: tuple[str | None, ...] = ()
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class Reply:
 
     ``extracted`` is the answer if an ``extraction`` step (IRI) separated it from the other text.
     ``state`` is the message as JSON in the provider's own form, kept if the provider needs it back
-    together with tool results (for thought signatures or encrypted reasoning).
+    with tool results. ``reading`` and ``writing`` are tokens per second, if the server tells them.
     """
 
     text: str
@@ -226,6 +226,8 @@ class Reply:
     extracted: str | None = None
     extraction: str | None = None
     state: str | None = None
+    reading: float | None = None
+    writing: float | None = None
 
     @property
     def answer(self) -> str:
@@ -238,8 +240,7 @@ class Call:
     """An attempt to get an answer: its times, and the reply or the failure (outcome, message).
 
     ``reused`` is the IRI of a recorded answer that was taken instead of sending a request.
-    ``batch`` is the IRI of the batch with the request; the call's times then say nothing about
-    latency.
+    ``batch`` is the IRI of the batch with the request, whose times say nothing about latency.
     """
 
     started: datetime
@@ -276,8 +277,7 @@ class Turn:
 class Dialogue:
     """One conversation about one case. ``iteration`` counts per task label and model, from 0.
 
-    ``digest`` identifies the planned dialogue, or the record that was imported. ``tool_protocol``
-    is the way in which tools were offered, if any were.
+    ``digest`` identifies it as planned or imported, ``tool_protocol`` is how tools were offered.
     """
 
     iri: str

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rdflib import DCTERMS, RDFS, SH, SKOS, Graph
 from rdflib.term import Node
 
 from docs.reference_pages import fences
 from docs.reference_pages.declared import KGB, SCHEMA, cell, graph, label, named, short, text
+from kgbench.tasks import catalogue
 
 METRICS = """\
 # Metrics
@@ -105,6 +106,15 @@ def _facts(found: Graph, each: Node) -> Iterator[str]:
     place = ", ".join(filter(None, (text(found, each, KGB[kind]) for kind in kinds)))
     often = f"At most {rounds} round{'s'[: rounds > 1]}"
     yield f"{often}; main metric `{label(found, main)}`; {place}.\n"
+    if (name := label(found, each)) in catalogue.classes_with_code():
+        yield f"{_chance(name, sorted(map(str, found.objects(each, KGB.writes))))}\n"
+
+
+def _chance(name: str, written: Sequence[str]) -> str:
+    if hasattr(catalogue.module(name), "guess"):
+        return "`baseline:guess` gives random answers of the right form."
+    answer = ", ".join(written) or "verdict"
+    return f"There is no level of chance, because the answer is open ({answer})."
 
 
 def _parameters(found: Graph, each: Node) -> Iterator[str]:

@@ -13,7 +13,8 @@ digest of sampling parameters and options, and of the content of a local model's
 without a provider (``baseline``, ``replay``) have the slug of their whole specification. Address,
 connector and the folder of a file are not part of the IRI.
 
-A local model gets ``max_tokens=1024`` unless the specification sets it, because small models repeat
+A local model, and one at an ``openai`` or ``vllm`` address on this machine or in a private network,
+gets ``max_tokens=1024`` unless the specification sets a limit, because small models repeat
 themselves until something ends them.
 """
 
@@ -29,10 +30,12 @@ from urllib.parse import quote, unquote, urlsplit
 
 from kgbench.config import names
 from kgbench.config.credentials import ADVICE, hidden, without_keys
+from kgbench.connectors.options import ANSWER_LIMITS
 from kgbench.errors import Finding, ModelSpecError
 from kgbench.local import gguf, models
 from kgbench.model import Json, ModelSetup
 from kgbench.nearest import nearest
+from kgbench.net.limits import is_near
 from kgbench.rdf import canonical_json, digest
 from kgbench.secrets.key_patterns import contains_pasted_key
 from kgbench.secrets.secret_names import is_secret_field
@@ -42,8 +45,9 @@ from kgbench.store.iris import Iris, slug
 # parameters.
 WITHOUT_PROVIDER = ("baseline", "replay")
 LOCAL = "local"  # the connector to models in files on this machine
+VLLM = "vllm"  # without an address, the engine runs on this machine, too
 WITHOUT_COST = (*WITHOUT_PROVIDER, LOCAL)  # connectors whose calls are free and never in batches
-ANSWER_LIMIT = 1024  # tokens of an answer of a local model, unless max_tokens is given
+ANSWER_LIMIT = 1024  # tokens of an answer of an own model, unless the specification has a limit
 SYSTEMS = ("text2sparql",)  # connectors to systems, not to models
 SAMPLING = "sampling"  # key of an object with parameters that kgbench does not know
 ADDRESS = ("base_url", "baseUrl", "baseURL")
@@ -130,6 +134,7 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         path = models.path_of(model_id)
         file = gguf.facts(path)
         model_id = model_id if model_id in models.declared() else path.stem
+    if _is_own(written.connector, base_url) and not any(name in sampling for name in ANSWER_LIMITS):
         sampling = {"max_tokens": ANSWER_LIMIT, **sampling}
     known_as, segment = _public_names(model_id)
     short = quote(known_as, safe="/:@+,.~-_") + shown_query
@@ -158,6 +163,13 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
         path=None if path is None else str(path),
         file=file,
     )
+
+
+def _is_own(connector: str, base_url: str | None) -> bool:
+    """Return whether a model runs on this machine, or on a server of the user's own."""
+    if base_url is None:
+        return connector in (LOCAL, VLLM)
+    return connector in ("openai", VLLM) and is_near(urlsplit(base_url).hostname or "")
 
 
 def _public_names(model_id: str) -> tuple[str, str]:

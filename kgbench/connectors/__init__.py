@@ -31,11 +31,7 @@ class CallAbandoned(Exception):
 
 
 class Connector(AbstractAsyncContextManager["Connector", None], Protocol):
-    """An open connection to one model; several calls may be under way at once.
-
-    A connector that queues requests, because its model is in this process, has a method
-    ``withdraw``, which makes those that the model does not have yet raise :class:`CallAbandoned`.
-    """
+    """An open connection to one model; several calls may be under way at once."""
 
     async def ask(self, request: Request) -> Reply:
         """Return the model's answer to ``request``, from one call.

@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from ipaddress import ip_address
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
@@ -31,6 +30,7 @@ from kgbench.net.limits import (
     RedirectRefused,
     ResponseTooLarge,
     ResponseTooSlow,
+    is_near,
 )
 from kgbench.secrets.detection import SecretDetector
 
@@ -68,11 +68,7 @@ class Caller:
     @property
     def near(self) -> bool:
         """Whether the server is on this machine or in a private network, by its address."""
-        host = urlsplit(self.url).hostname or ""
-        try:
-            return not ip_address(host).is_global
-        except ValueError:
-            return host == "localhost" or bool(host and "." not in host)
+        return is_near(urlsplit(self.url).hostname or "")
 
     def describe(self, event: str) -> str:
         """Return ``event`` as a message that names model and host but no secret."""

@@ -25,6 +25,7 @@ _CACHED = (
     *("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens"),
     *("cache_read_input_tokens", "cached_prompt_tokens"),
 )
+_FASTEST = 1e9  # tokens per second; a greater number is no speed
 _HANDED_BACK = ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks")
 # Fields of reasoning: of DeepSeek and older vLLM, of vLLM and OpenRouter, of Ollama, of OpenRouter,
 # of LiteLLM; and types of parts of the content: of Mistral and others.
@@ -111,7 +112,15 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         fingerprint=text_of(mapping(body).get("system_fingerprint")),
         outcome=Outcome.REFUSED if refusal else outcome,
         state=_state(message),
+        reading=_speed(body, "prompt_per_second"),
+        writing=_speed(body, "predicted_per_second"),
     )
+
+
+def _speed(body: Json, name: str) -> float | None:
+    """Return a speed that llama.cpp's server has measured, in tokens per second."""
+    value = mapping(mapping(body).get("timings")).get(name)
+    return float(value) if isinstance(value, int | float) and 0 < value < _FASTEST else None
 
 
 def _state(message: Mapping[str, Json]) -> str | None:

@@ -9,22 +9,27 @@ unchecked; for OpenAI's own server, parameters that its SDK does not know are re
 
 from __future__ import annotations
 
+import asyncio
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from kgbench.connectors import calls, chat_completions, responses
+from kgbench.connectors.bodies import count, listed, mapping
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import Option, read
+from kgbench.connectors.options import ANSWER_LIMITS, Option, read
 from kgbench.connectors.servers import Server, Service
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
+from kgbench.net.limits import Misbehaviour
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
     from kgbench.connectors.openai_batches import OpenAIBatches
 
+_PATIENCE = 5.0  # seconds for what a server tells about itself
 SERVICE = Service("https://api.openai.com", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "v1")
 DECLARED = Declaration(
     specifications=("openai:MODEL", "openai:MODEL@ADDRESS"),
@@ -128,13 +133,53 @@ class OpenAIConnector(calls.SdkConnector["AsyncOpenAI"]):
 
 
 class OpenAI(OpenAIConnector):
-    """A model at an OpenAI-compatible server; see the module."""
+    """A model at an OpenAI-compatible server; see the module.
+
+    ``context`` is the number of tokens of a conversation, ``slots`` the number of calls that the
+    server answers at the same time, after :meth:`read_limits`, if the server tells them.
+    """
+
+    context: int | None = None
+    slots: int | None = None
+
+    async def read_limits(self) -> None:
+        """Ask the server for ``context`` and ``slots``; most servers do not tell them.
+
+        vLLM and SGLang tell the context in their list of models, llama.cpp's server both at
+        ``/props``.
+        """
+        url = urlsplit(self._caller.url)
+        listed_models = listed(mapping(await self._get(f"{self._caller.url}/models")).get("data"))
+        for model in listed_models:
+            if model.get("id") == self._setup.model_id:
+                self.context = count(model.get("max_model_len"))
+        if self.context is None:
+            props = mapping(await self._get(f"{url.scheme}://{url.netloc}/props"))
+            of_slot = mapping(props.get("default_generation_settings"))
+            self.context = count(of_slot.get("n_ctx")) or None
+            self.slots = count(props.get("total_slots")) or None
+
+    async def _get(self, url: str) -> Json:
+        """Return the body at an address of the server, or ``None`` if it has nothing there."""
+        import httpx2
+        import openai
+
+        options: Any = {} if self._caller.secrets else {"headers": {"Authorization": openai.omit}}
+        try:
+            async with asyncio.timeout(min(self._caller.timeout, _PATIENCE)):
+                answer = await self._client.get(url, cast_to=httpx2.Response, options=options)
+            return self._caller.json(answer.text)
+        except (TimeoutError, openai.OpenAIError, Misbehaviour, ProviderError):
+            return None
 
     async def ask(self, request: Request) -> Reply:
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
         import openai
 
         body = self._protocol.request(self._setup, request)
+        for name in ANSWER_LIMITS if request.at_most is not None else ():
+            if isinstance(limit := body.get(name), int):
+                body[name] = min(limit, request.at_most or limit)
         return await calls.call_sdk(
             openai, self._caller, lambda: self._send(body), self._protocol.reply, "x-request-id"
         )

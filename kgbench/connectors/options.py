@@ -31,6 +31,9 @@ class Option(NamedTuple):
     meaning: str = ""
 
 
+#: The names under which interfaces limit the tokens of an answer.
+ANSWER_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
 # Options of every connector.
 COMMON = {
     "extraction": Option(

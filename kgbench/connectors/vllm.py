@@ -1,33 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vLLM, as a server or as an engine in this process.
+"""vLLM, as a server or as a child process.
 
 ``vllm:NAME@http://host:8000`` calls vLLM's OpenAI-compatible server (with the key in
-``VLLM_API_KEY``, if it needs one). ``vllm:PATH-OR-NAME`` loads the model in this process and
-answers batches with ``LLM.chat``: requests that arrive during a batch form the next one. A running
-batch cannot be interrupted, so a call that exceeds its timeout is abandoned while the engine
-finishes.
+``VLLM_API_KEY``, if it needs one). ``vllm:PATH-OR-NAME`` starts that server on this machine for the
+time of a run (:mod:`kgbench.local.vllm_server`).
 """
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any
 
-from kgbench.connectors import CallAbandoned, Connector, error_bodies, openai, reply_signs
-from kgbench.connectors.bodies import turns
-from kgbench.connectors.calls import Caller
+from kgbench.connectors import Connector, chat_completions, openai
 from kgbench.connectors.declared import Declaration
+from kgbench.connectors.managed import Managed
 from kgbench.connectors.options import Option, read
-from kgbench.connectors.reply_signs import Meaning
 from kgbench.connectors.servers import Service
-from kgbench.errors import ContextTooLong, ModelSpecError, ProviderError, ProviderRefused
-from kgbench.model import Json, ModelSetup, Reply, Request, Usage
+from kgbench.errors import ModelSpecError
+from kgbench.local.engine import Engine
+from kgbench.model import Json, ModelSetup, Reply, Request
 
 # Passed to the engine if they are set, under vLLM's own names.
 _ENGINE = {
@@ -60,7 +55,7 @@ _OPTIONS = {
     **_ENGINE,
     **_TEMPLATE,
     **_PUBLISHED,
-    "batch": Option(int, 256, 1, meaning="of the engine here: conversations at once, at most"),
+    "batch": Option(int, 256, 1, meaning="of the engine here: vLLM's `max_num_seqs`"),
 }
 SERVICE = Service(None, None, ("VLLM_API_KEY",), "v1")
 DECLARED = Declaration(
@@ -70,21 +65,20 @@ DECLARED = Declaration(
     extra="vllm",
     native_tools=lambda setup: setup.base_url is not None,
 )
-_RESERVED = ("n", "detokenize", "output_kind", "prompt_logprobs", "logprobs")
-_GATHER = 0.02  # seconds in which further requests may join a batch
-
-Conversation = list[dict[str, str]]
+_LOADING = 3600.0  # seconds; a model may have to be downloaded
+# Variables of the engine: of graphics cards, libraries and downloads.
+_PASSED_ON = (
+    *("CUDA_", "NVIDIA_", "HIP_", "ROCR_", "NCCL_", "LD_LIBRARY_PATH", "OMP_", "VLLM_", "TORCH"),
+    *("PYTORCH_", "HF_", "HUGGINGFACE_", "TRANSFORMERS_", "XDG_CACHE_HOME", "SSL_CERT_"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+)
 
 
 def open(setup: ModelSetup, timeout: float) -> Connector:  # noqa: A001 - the interface
-    """Return a connector for a vLLM server if ``setup`` has an address, else for this process."""
-    if setup.base_url is not None:
-        return openai.open(_on_server(setup), timeout, SERVICE)
-    options = read(setup.options, _OPTIONS, setup.spec)
-    for name in setup.sampling:
-        if name in _RESERVED:
-            raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
-    return InProcess(setup, options, Caller(setup.spec, timeout, model=setup.model_id))
+    """Return a connector for a vLLM server: at the address of ``setup``, else started here."""
+    if setup.base_url is None:
+        return _started(setup, timeout)
+    return openai.open(_on_server(setup), timeout, SERVICE)
 
 
 def _on_server(setup: ModelSetup) -> ModelSetup:
@@ -92,7 +86,7 @@ def _on_server(setup: ModelSetup) -> ModelSetup:
     for name in setup.options:
         if name in (*_ENGINE, *_PUBLISHED, "batch"):
             raise ModelSpecError(
-                f"{setup.spec}: '{name}' is for the engine in this process; a server is given it "
+                f"{setup.spec}: '{name}' is for an engine started here; a server is given it "
                 f"when it is started"
             )
     template_options = {name: value for name, value in setup.options.items() if name in _TEMPLATE}
@@ -101,184 +95,69 @@ def _on_server(setup: ModelSetup) -> ModelSetup:
     return replace(setup, options=options, sampling={**setup.sampling, **template})
 
 
-class _Waiting(NamedTuple):
-    conversation: Conversation
-    answered: asyncio.Future[Reply]
+class Started(Managed):
+    """A model whose server was started here; ``around`` are texts before and after each prompt."""
 
-
-class InProcess:
-    """A model whose engine runs in this process, loaded in ``__aenter__``; see the module."""
-
-    def __init__(self, setup: ModelSetup, options: dict[str, Any], caller: Caller) -> None:
-        self._setup = setup
-        self._batch = options["batch"]
-        self._engine_options = _engine_options(options, setup.spec)
-        self._around = (options["startTag"], options["endTag"])
-        self._chat_options = _chat_options(options)
-        self._caller = caller
-        self._thread = ThreadPoolExecutor(1, "vllm")
-        self._waiting: deque[_Waiting] = deque()
-        self._pending = asyncio.Event()
-        self._serving: asyncio.Task[None] | None = None
-        self._engine: Any = None
-        self._sampling: Any = None
-
-    async def __aenter__(self) -> Self:
-        """Load the model, which takes from seconds to many minutes.
-
-        Raises :class:`~kgbench.errors.ModelSpecError` if it cannot be loaded.
-        """
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._thread, self._load)
-        self._serving = asyncio.create_task(self._serve())
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Release the model's memory, once the current batch has ended."""
-        assert self._serving is not None, "it was entered"
-        self._serving.cancel()
-        await asyncio.gather(self._serving, return_exceptions=True)
-        for waiting in self._waiting:
-            waiting.answered.cancel()
-        await asyncio.to_thread(self._thread.shutdown)
-        self._engine = None
+    def __init__(self, around: tuple[str, str], *arguments: Any, **limits: Any) -> None:
+        super().__init__(*arguments, **limits)
+        self._around = around
 
     async def ask(self, request: Request) -> Reply:
-        """Answer a conversation within a batch; see :meth:`kgbench.connectors.Connector.ask`."""
+        """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
         start, end = self._around
-        conversation = [
-            {"role": role, "content": f"{start}{text}{end}" if role == "user" else text}
-            for role, text in turns(request.messages)
+        messages = [
+            text if k % 2 else f"{start}{text}{end}" for k, text in enumerate(request.messages)
         ]
-        waiting = _Waiting(conversation, asyncio.get_running_loop().create_future())
-        self._waiting.append(waiting)
-        self._pending.set()
-        try:
-            async with asyncio.timeout(self._caller.timeout):
-                return await waiting.answered
-        except TimeoutError:
-            raise self._caller.timeout_error() from None
+        return await super().ask(replace(request, messages=tuple(messages)))
 
-    def withdraw(self) -> None:
-        """Abandon the requests that the engine does not have yet."""
-        for waiting in self._waiting:
-            if not waiting.answered.done():
-                waiting.answered.set_exception(CallAbandoned())
 
-    def _load(self) -> None:
-        try:
-            vllm: Any = importlib.import_module("vllm")
-        except ImportError:
-            raise ModelSpecError(
-                "vLLM is not installed: pip install 'kgbench[vllm]', or name a server "
-                f"(vllm:{self._setup.model_id}@http://host:8000/v1)"
-            ) from None
-        try:
-            engine: Any = vllm.LLM(self._setup.model_id, **self._engine_options)
-            # vLLM's default of 16 tokens is too short for answers; None allows the rest of the
-            # context. The model's recommended parameters override it, as on vLLM's server, and
-            # the configured ones override both.
-            recommended = engine.model_config.get_diff_sampling_param()
-            chosen = {"max_tokens": None, **recommended, **self._setup.sampling}
-            self._sampling = vllm.SamplingParams.from_optional(**chosen)
-        except Exception as error:
-            raise ModelSpecError(
-                self._caller.describe(f"cannot be loaded ({type(error).__name__}): {error}")
-            ) from error
-        self._engine = engine
-
-    async def _serve(self) -> None:
-        """Answer batches until cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            await self._pending.wait()
-            await asyncio.sleep(_GATHER)
-            batch = self._next_batch()
-            if not batch:
-                continue
-            conversations = [waiting.conversation for waiting in batch]
-            try:
-                results = await loop.run_in_executor(self._thread, self._chat, conversations)
-            except asyncio.CancelledError:  # so that no caller keeps waiting
-                for waiting in batch:
-                    waiting.answered.cancel()
-                raise
-            for waiting, result in zip(batch, results, strict=True):
-                if waiting.answered.done():
-                    continue  # its timeout has passed
-                if isinstance(result, Reply):
-                    waiting.answered.set_result(result)
-                else:
-                    waiting.answered.set_exception(result)
-
-    def _next_batch(self) -> list[_Waiting]:
-        """Return the next batch: the oldest requests, without those that were cancelled."""
-        batch: list[_Waiting] = []
-        while self._waiting and len(batch) < self._batch:
-            waiting = self._waiting.popleft()
-            if not waiting.answered.done():
-                batch.append(waiting)
-        if not self._waiting:
-            self._pending.clear()
-        return batch
-
-    def _chat(self, conversations: Sequence[Conversation]) -> list[Reply | ProviderError]:
-        """Return the engine's answers; one bad conversation fails a batch, which is then split."""
-        try:
-            outputs = self._engine.chat(
-                list(conversations), self._sampling, use_tqdm=False, **self._chat_options
-            )
-        except Exception as error:  # noqa: BLE001 - any exception of the engine is a failed call
-            if len(conversations) == 1:
-                return [self._failure(error)]
-            return [self._chat([conversation])[0] for conversation in conversations]
-        return [self._reply(output) for output in outputs]
-
-    def _reply(self, output: Any) -> Reply | ProviderError:
-        completion = output.outputs[0] if output.outputs else None
-        if completion is None or completion.finish_reason is None:
-            return self._caller.error("the engine gave the answer up")
-        try:
-            outcome = reply_signs.outcome(completion.finish_reason, content=bool(completion.text))
-        except ProviderError as error:
-            return self._caller.error(str(error))
-        return Reply(
-            text=completion.text,
-            usage=Usage(
-                input=len(output.prompt_token_ids or ()),
-                output=len(completion.token_ids),
-                cached=output.num_cached_tokens,
-            ),
-            model=self._setup.model_id,
-            finish_reason=completion.finish_reason,
-            request_id=output.request_id,
-            outcome=outcome,
+def _started(setup: ModelSetup, timeout: float) -> Started:
+    """Return a connector that starts vLLM's server when it is entered."""
+    options = read(setup.options, _OPTIONS, setup.spec)
+    for name in setup.sampling:
+        if name in chat_completions.RESERVED:
+            raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
+    arguments = _arguments(options, setup.spec)
+    template = _chat_options(options)
+    if "chat_template" in template:
+        arguments += ["--chat-template", str(template.pop("chat_template"))]
+    if find_spec("vllm") is None:
+        raise ModelSpecError(
+            "vLLM is not installed: pip install 'kgbench[vllm]', or name a server "
+            f"(vllm:{setup.model_id}@http://host:8000/v1)"
         )
+    served = replace(setup, options={}, sampling={**setup.sampling, **template})
+    engine = Engine(
+        "kgbench.local.vllm_server",
+        {"arguments": ["--model", setup.model_id, *arguments]},
+        setup.spec,
+        environment=[n for n in os.environ if n.startswith(_PASSED_ON) and n not in SERVICE.keys],
+        loading=_LOADING,
+    )
+    around = (options["startTag"], options["endTag"])
+    context = options["max_model_len"] or options["context_size"]
+    slots = options["batch"]
+    return Started(around, served, engine, timeout, slots=slots, context=context)
 
-    def _failure(self, error: Exception) -> ProviderError:
-        message = self._caller.describe(f"{type(error).__name__}: {error}")
-        sign = self._caller.sign(error_bodies.read(str(error)))
-        if sign is not None and sign.meaning is Meaning.CONTEXT_TOO_LONG:
-            return ContextTooLong(message)
-        # vLLM's class of request errors is not imported: older versions lack it, and it has moved.
-        kinds = {kind.__name__ for kind in type(error).__mro__}
-        refused = kinds & {"VLLMClientError", "ValueError", "TypeError"}
-        return ProviderRefused(message) if refused else ProviderError(message)
 
-
-def _engine_options(options: dict[str, Any], spec: str) -> dict[str, Any]:
-    """Return the engine's arguments that are set; ``context_size`` is its ``max_model_len``."""
-    arguments = {name: options[name] for name in _ENGINE if options[name] is not None}
+def _arguments(options: Mapping[str, Any], spec: str) -> list[str]:
+    """Return the arguments of vLLM's server for the options that are set."""
+    chosen = {name: options[name] for name in _ENGINE if options[name] is not None}
     size = options["context_size"]
-    if size is None:
-        return arguments
-    if arguments.setdefault("max_model_len", size) != size:
+    if size is not None and chosen.setdefault("max_model_len", size) != size:
         raise ModelSpecError(f"{spec}: 'context_size' and 'max_model_len' say different lengths")
+    arguments = ["--max-num-seqs", str(options["batch"])]
+    for name, value in chosen.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            arguments.append(option)
+        elif value is not False:
+            arguments += [option, str(value)]
     return arguments
 
 
 def _chat_options(options: dict[str, Any]) -> dict[str, Json]:
-    """Return the template arguments of ``LLM.chat`` that are set; a template may be in a file."""
+    """Return the parameters of requests for the template; a template may be in a file."""
     chosen: dict[str, Json] = {}
     template = options["chat_template"]
     if template is not None:

@@ -131,9 +131,6 @@ class ModelClient:
     def stop(self, *, at_once: bool) -> None:
         """Begin no dialogue any more; with ``at_once``, begin no call at all."""
         self.rate_limiter.close(at_once=at_once)
-        withdraw = getattr(self._connector, "withdraw", None)
-        if withdraw is not None:
-            withdraw()
 
     async def call(self, request: Request, dialogue: str) -> Call:
         """Ask until there is a reply or no retry is left; a provider's failure is in the call.

@@ -2,10 +2,10 @@
 """One short call to each model before the first dialogue.
 
 A wrong address, key or model name is reported here, before anything is written or paid for. Other
-models are not stopped by it. The answer and its time are shown, and prompts that probably do not
-fit into the context of a model on this machine. A second call finds out whether a server passes
-tools on to its model: some ignore them without a word, and every dialogue would then be scored as
-if the model did not use them.
+models are not stopped by it. The answer, its time and speed are shown, and for a server on this
+machine or in a private network how long the plan will take, and which prompts probably do not fit
+into its context. A second call finds out whether a server passes tools on to its model: some ignore
+them without a word, and every dialogue would then be scored as if the model did not use them.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 
 from kgbench.characters import visible
+from kgbench.config.specs import LOCAL
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import declarations
 from kgbench.connectors.failures import scrub
-from kgbench.engine import planning
+from kgbench.connectors.options import ANSWER_LIMITS
+from kgbench.engine import estimates, planning
 from kgbench.engine.calls import (
     CHARACTERS_PER_TOKEN,
     Connector,
@@ -33,10 +35,11 @@ from kgbench.engine.run_state import RunState
 from kgbench.engine.session import Settings
 from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderError, ProviderRefused, RateLimited
-from kgbench.model import ModelSetup, Plan, Request
+from kgbench.model import ModelSetup, Plan, Reply, Request
 
-PROMPT = "This is a test of the connection. Answer with the word OK."
+PROMPT = "This is a test of the connection. Count from 1 to 20."  # enough to measure the speed
 
+_AT_MOST = 64  # tokens of the answer
 _SHOWN = 60  # characters of an answer
 _WAY_ROUND = "--no-preflight leaves out the first call"
 
@@ -65,7 +68,8 @@ async def first_calls(
         return {}
     say = settings.preflight
     unfinished = [setup for setup in plan.models if _is_unfinished(plan, exercises, state, setup)]
-    request = Request((PROMPT,), next(of_task[0] for of_task in exercises.values()).case, "0")
+    case = next(of_task[0] for of_task in exercises.values()).case
+    request = Request((PROMPT,), case, "0", at_most=_AT_MOST)
     tasks: list[asyncio.Task[ProviderError | None]] = []
     servers = []
     for setup in unfinished:
@@ -76,8 +80,8 @@ async def first_calls(
             say(f"first call: {about}")
             patience = RetryPolicy(plan.max_retries, settings.patience_scale)
             offered = replace(request, tools=planning.native_tools(plan, exercises, setup))
-            tasks.append(asyncio.create_task(_call(connector, caller, offered, patience, say)))
-            _say_what_is_too_long(setup, getattr(connector, "context", None), exercises, say)
+            first = _First(plan, exercises, setup, connector, caller, say)
+            tasks.append(asyncio.create_task(first.call(offered, patience)))
     results = await _results(tasks, stop)
     failures = {
         setup.label: f"the first call failed: {about}: {error}{_advice(setup, error)}"
@@ -101,63 +105,91 @@ def _is_unfinished(
     )
 
 
-async def _call(
-    connector: Connector,
-    caller: Caller,
-    request: Request,
-    patience: RetryPolicy,
-    say: Callable[[str], None],
-) -> ProviderError | None:
-    """Call a model until it replies; return the error after which there is no retry.
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The first call to one model, whose results ``say`` gets."""
 
-    Where the request has tools, it is sent once more without them. If the server counts as many
-    tokens of the prompt for both, the model never sees the tools, which is an error.
-    """
-    for failures in count(1):
-        began = time.monotonic()
-        try:
-            reply = await connector.ask(request)
-            bare = await connector.ask(replace(request, tools=())) if request.tools else None
-        except RateLimited:
-            return None
-        except ProviderError as error:
-            wait = patience.wait(failures, 0, error)
-            if wait is None:
-                return error
-            say(str(Wait(describe_attempt(error, caller), time.monotonic() + wait)))
-            await asyncio.sleep(wait)
-        else:
-            seconds = time.monotonic() - began
-            shown = visible(" ".join(reply.text.split())[:_SHOWN])
-            say(f"first answer after {seconds:.1f} s: '{shown}'")
-            if bare is not None and reply.usage.input == bare.usage.input is not None:
-                return ProviderRefused(
-                    caller.describe(
-                        f"tools do not reach the model: the prompt has {bare.usage.input} tokens "
-                        f"with and without them (the option toolProtocol=text describes them in "
-                        f"the prompt)"
+    plan: Plan
+    exercises: Mapping[str, Sequence[Exercise]]
+    setup: ModelSetup
+    connector: Connector
+    caller: Caller
+    say: Callable[[str], None]
+
+    async def call(self, request: Request, patience: RetryPolicy) -> ProviderError | None:
+        """Call the model until it replies; return the error after which there is no retry.
+
+        Where the request has tools, it is sent once more without them. If the server counts as
+        many tokens of the prompt for both, the model never sees the tools, which is an error.
+        """
+        caller, ask = self.caller, self.connector.ask
+        if caller.near and hasattr(self.connector, "read_limits"):
+            await self.connector.read_limits()
+        self._say_what_is_too_long(getattr(self.connector, "context", None))
+        for failures in count(1):
+            began = time.monotonic()
+            try:
+                reply = await ask(request)
+                seconds = time.monotonic() - began
+                bare = await ask(replace(request, tools=())) if request.tools else None
+            except RateLimited:
+                return None
+            except ProviderError as error:
+                wait = patience.wait(failures, 0, error)
+                if wait is None:
+                    return error
+                self.say(str(Wait(describe_attempt(error, caller), time.monotonic() + wait)))
+                await asyncio.sleep(wait)
+            else:
+                self._say_how_fast(reply, seconds)
+                if bare is not None and reply.usage.input == bare.usage.input is not None:
+                    return ProviderRefused(
+                        caller.describe(
+                            f"tools do not reach the model: the prompt has {bare.usage.input} "
+                            f"tokens with and without them (the option toolProtocol=text "
+                            f"describes them in the prompt)"
+                        )
                     )
-                )
-            return None
-    raise AssertionError  # count() has no end
+                return None
+        raise AssertionError  # count() has no end
 
-
-def _say_what_is_too_long(
-    setup: ModelSetup,
-    context: int | None,
-    exercises: Mapping[str, Sequence[Exercise]],
-    say: Callable[[str], None],
-) -> None:
-    """Say which tasks have a prompt that probably does not fit into a context with its answer."""
-    if context is None:
-        return
-    room = (context - int(setup.sampling.get("max_tokens") or 0)) * CHARACTERS_PER_TOKEN
-    long = [label for label, of_task in exercises.items() if len(of_task[0].prompt) > room]
-    if long:
-        say(
-            f"the prompts of {', '.join(long)} may be too long for {setup.label}, whose "
-            f"conversations have {context:,} tokens (option context)"
+    def _say_how_fast(self, reply: Reply, seconds: float) -> None:
+        """Say the first answer and the speed, and of a near server how long the plan will take."""
+        shown = visible(" ".join(reply.text.split())[:_SHOWN])
+        reading = reply.reading
+        writing = reply.writing or (reply.usage.output or 0) / max(seconds, 1e-3)
+        speeds = [f"{reading:,.0f} tokens/s read"] if reading else []
+        speeds += [f"{writing:,.3g} tokens/s written"] if writing else []
+        about = "".join(f", {speed}" for speed in speeds)
+        self.say(f"first answer after {seconds:.1f} s{about}: '{shown}'")
+        if not writing or not self.caller.near:
+            return
+        least, most = estimates.whole_plan(self.plan, self.exercises)
+        limit = _answer_limit(self.setup)
+        read = [least.input_tokens, most.input_tokens]
+        written = [least.output_tokens, most.calls * limit if limit else most.output_tokens]
+        short, long = (
+            (tokens / reading if reading else 0) + answered / writing
+            for tokens, answered in zip(read, written, strict=True)
         )
+        longest = f"every answer has {limit:,} tokens" if limit else "all rounds are needed"
+        self.say(
+            f"{self.setup.label}: the plan takes about {_minutes(short)} if its answers are as "
+            f"long as the reference answers, and {_minutes(long)} if {longest}, one call at a time"
+        )
+
+    def _say_what_is_too_long(self, context: int | None) -> None:
+        """Say which prompts, with their answers, probably do not fit into the context."""
+        if context is None:
+            return
+        room = (context - _answer_limit(self.setup)) * CHARACTERS_PER_TOKEN
+        long = [label for label, cases in self.exercises.items() if len(cases[0].prompt) > room]
+        if long:
+            option = " (option context)" if self.setup.connector == LOCAL else ""
+            self.say(
+                f"the prompts of {', '.join(long)} may be too long for {self.setup.label}, whose "
+                f"conversations have {context:,} tokens{option}"
+            )
 
 
 async def _results(
@@ -180,6 +212,17 @@ async def _results(
         ):
             raise result
     return [result if isinstance(result, ProviderError) else None for result in results]
+
+
+def _answer_limit(setup: ModelSetup) -> int:
+    """Return the limit of tokens of an answer, or 0 if there is none."""
+    limits = (setup.sampling.get(name) for name in ANSWER_LIMITS)
+    return next((limit for limit in limits if isinstance(limit, int)), 0)
+
+
+def _minutes(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:,.0f} h"  # noqa: PLR2004 - two hours
 
 
 def _advice(setup: ModelSetup, error: ProviderError) -> str:

@@ -254,7 +254,7 @@ class _Work:
         return ModelClient(
             connector,
             RateLimiter(
-                min(plan.concurrency, getattr(connector, "slots", plan.concurrency)),
+                min(plan.concurrency, getattr(connector, "slots", None) or plan.concurrency),
                 requests_per_minute=plan.requests_per_minute,
                 tokens_per_minute=plan.tokens_per_minute,
                 passes=0 if free else PASSES,

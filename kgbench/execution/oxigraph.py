@@ -32,6 +32,7 @@ DEEPEST = (
 
 _SHORT = 1 << 16  # characters of the longest document whose triples are cached
 _KEPT = 64  # cached documents
+_LONGEST_WORD = 300  # characters that a message about a query quotes
 _FORMATS = {
     "turtle": ox.RdfFormat.TURTLE,
     "json-ld": ox.RdfFormat.JSON_LD,
@@ -356,6 +357,11 @@ def _message(text: str, error: Exception, rdf_format: str) -> str:
     return f"line {match.group(1)}, column {match.group(2)}: {message[match.end() :]}"
 
 
+def _word(text: str) -> str:
+    """Return a word for a message: whole, because its end may be the mistake, or its length."""
+    return f"'{text}'" if len(text) <= _LONGEST_WORD else f"a word of {len(text):,} characters"
+
+
 def _rephrased(query: str, message: str) -> str:
     """Rephrase a syntax error: its position, the text there, and the marks that are allowed.
 
@@ -367,7 +373,7 @@ def _rephrased(query: str, message: str) -> str:
     line, column = int(match.group(1)), int(match.group(2))
     lines = query.split("\n")
     rest = lines[line - 1][column - 1 :].split() if line <= len(lines) else []
-    stands = f"'{rest[0][:40]}' stands" if rest else "the line ends"
+    stands = f"{_word(rest[0])} stands" if rest else "the line ends"
     if line >= len(lines) and not rest:
         stands = "the query ends"
     marks = list(dict.fromkeys(_MARK.findall(match.group(3))))[:12]

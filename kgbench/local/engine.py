@@ -8,38 +8,44 @@ import json
 import os
 import signal
 import tempfile
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from kgbench.children import commands, endings
 from kgbench.errors import ModelSpecError
+from kgbench.model import Json
 
-_LOADING = 600.0  # seconds; large files on slow disks take minutes
 _ENDING = 5.0  # seconds
-_QUOTED = 300  # characters of the last line of the engine
-_GRAPHICS = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
-
-
-class Settings(NamedTuple):
-    """What the process serves: see :mod:`kgbench.local.server`."""
-
-    path: str
-    name: str
-    threads: int
-    slots: int
-    context: int
+_QUOTED = 300  # characters of the last error of the engine, or of its last line
+_READ = 1 << 14  # bytes at the end of its output
 
 
 class Engine:
-    """The process; ``address`` is that of its server, ``spec`` names the model in messages.
+    """The process that runs ``module`` with ``settings``; ``spec`` names the model in messages.
 
-    It has a session of its own, so that Ctrl-C in a terminal does not reach it.
+    The module takes the settings as a JSON object, prints a JSON object with the ``address`` of its
+    server and the ``version`` of its engine when the model is loaded, or with an ``error``, and
+    ends when its standard input is closed. ``environment`` names the variables that it gets beside
+    those of every child. The model must be loaded within ``loading`` seconds.
+
+    The process has a session of its own, so that Ctrl-C in a terminal does not reach it.
     """
 
-    def __init__(self, settings: Settings, spec: str) -> None:
-        self.address = ""
-        self._settings = settings
+    def __init__(
+        self,
+        module: str,
+        settings: Mapping[str, Json],
+        spec: str,
+        *,
+        environment: Iterable[str],
+        loading: float = 600.0,  # large files on slow disks take minutes
+    ) -> None:
+        self.address = self.version = ""
+        self._command = commands.command(module, json.dumps(dict(settings)))
+        self._environment = tuple(environment)
         self._spec = spec
+        self._loading = loading
         self._process: asyncio.subprocess.Process | None = None
         self._errors: IO[bytes] | None = None
 
@@ -50,21 +56,21 @@ class Engine:
         """
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - until it is stopped
         self._process = await asyncio.create_subprocess_exec(
-            *commands.command("kgbench.local.server", json.dumps(self._settings._asdict())),
+            *self._command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=self._errors,
-            env=commands.environment(*_GRAPHICS),
+            env=commands.environment(*self._environment),
             start_new_session=True,
         )
         assert self._process.stdout is not None, "it is a pipe"
         try:
-            async with asyncio.timeout(_LOADING):
+            async with asyncio.timeout(self._loading):
                 line = await self._process.stdout.readline()
         except TimeoutError:
             await self.stop()
             raise ModelSpecError(
-                f"{self._spec}: the model was not loaded within {_LOADING:g} s"
+                f"{self._spec}: the model was not loaded within {self._loading:g} s"
             ) from None
         except asyncio.CancelledError:
             await self.stop()
@@ -76,7 +82,7 @@ class Engine:
             reason = said.get("error") or await self.death() or "it closed its output"
             await self.stop()
             raise ModelSpecError(f"{self._spec} cannot be loaded: {reason}")
-        self.address = said["address"]
+        self.address, self.version = said["address"], said["version"]
 
     async def death(self) -> str | None:
         """Return how the process ended, with its last words; ``None`` while it runs.
@@ -113,6 +119,8 @@ class Engine:
         if self._errors is None or self._errors.closed:
             return ""
         self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, self._errors.tell() - 4096))
+        self._errors.seek(max(0, self._errors.tell() - _READ))
         lines = self._errors.read().decode("utf-8", "replace").split("\n")
-        return next((line.strip()[:_QUOTED] for line in reversed(lines) if line.strip()), "")
+        said = [line.strip() for line in lines if line.strip()]
+        errors = [line for line in said if "error" in line.lower()]
+        return (errors or said or [""])[-1][:_QUOTED]

@@ -3,7 +3,8 @@
 
 ``python -m kgbench.local.server`` takes one argument, a JSON object with ``path``, ``name``,
 ``threads``, ``slots`` (parallel answers) and ``context`` (tokens of each). It prints a JSON object
-with the ``address`` when the model is loaded, or with an ``error``. It ends when its standard input
+with the ``address`` and the ``version`` of the engine when the model is loaded, or with an
+``error``. It ends when its standard input
 is closed, so that it never outlives the process that started it.
 """
 
@@ -13,7 +14,10 @@ import importlib
 import json
 import os
 import sys
+from importlib import metadata
 from typing import Any
+
+ENGINE = "xllamacpp"
 
 
 def main() -> None:
@@ -24,13 +28,13 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - the parent says what happened
         _say(error=f"{type(error).__name__}: {error}")
         os._exit(1)
-    _say(address=server.listening_address)
+    _say(address=server.listening_address, version=f"{ENGINE} {metadata.version(ENGINE)}")
     sys.stdin.buffer.read()
     os._exit(0)  # the threads of the engine do not end by themselves
 
 
 def _server(settings: dict[str, Any]) -> Any:
-    engine: Any = importlib.import_module("xllamacpp")
+    engine: Any = importlib.import_module(ENGINE)
     parameters = engine.CommonParams()
     parameters.model.path = settings["path"]
     parameters.model_alias = {settings["name"]}  # in replies, instead of the path

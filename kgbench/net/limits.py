@@ -279,6 +279,18 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
+def is_near(host: str) -> bool:
+    """Return whether a host is this machine or in a private network, by its name or IP address.
+
+    >>> [is_near(host) for host in ("localhost", "10.0.0.2", "gpu-host", "8.8.8.8", "example.org")]
+    [True, True, True, False, False]
+    """
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return host.lower() == "localhost" or bool(host and "." not in host)
+
+
 def redirect_target(url: str, location: str) -> str:
     """Return the address that a response from ``url`` redirects to.
 

@@ -63,7 +63,7 @@ def explain(query: str, message: str, *, kind: str = "query", preamble: str = ""
     elif match is None:
         return message
     else:
-        before = query[:end].rpartition("\n")[2][-_SHOWN:].lstrip()
+        before = _last_words(query[:end].rpartition("\n")[2])
         position, problem = end, f"syntax error after '{before}'" if before else "syntax error"
     line, column = query.count("\n", 0, position) + 1, position - query.rfind("\n", 0, position)
     return f"the {kind} is not SPARQL: line {line}, column {column}: {problem}"
@@ -80,8 +80,19 @@ def _first_mistake(query: str, end: int) -> tuple[int, str] | None:
             return token.start, f"prefix {prefix}: is not declared{_nearest(prefix, KNOWN)}"
         if token.kind is Kind.WORD and token.text.lower() not in WORDS:
             near = _nearest(token.text.upper(), map(str.upper, WORDS))
-            return token.start, f"'{token.text[:_SHOWN]}' is no word of SPARQL{near}"
+            return token.start, f"'{token.text}' is no word of SPARQL{near}"
     return None
+
+
+def _last_words(text: str) -> str:
+    """Return the last words of ``text``, about :data:`_SHOWN` characters, none of them cut."""
+    words = text.split()
+    shown = words[-1:]
+    for word in reversed(words[:-1]):
+        if len(word) + sum(len(one) + 1 for one in shown) > _SHOWN:
+            break
+        shown.insert(0, word)
+    return " ".join(shown)
 
 
 def _nearest(name: str, among: Iterable[str]) -> str:

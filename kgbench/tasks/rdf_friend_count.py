@@ -96,6 +96,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  #
         "recall": recall,
         "precision": precision,
         "f1": harmonic(precision, recall),
+        "exact": float(precision == 1),
         "noSpecialFriends": 1 - misled / len(friends) if friends else 1.0,
         "brevity": by_length(len(special) + len("<>"), answer),
     }

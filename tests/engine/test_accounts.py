@@ -186,7 +186,7 @@ def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):
 
     assert again.limit == "--max-tokens 800"
     assert len(server.ledger) == asked
-    assert len(said) == 2  # the first call and its answer
+    assert len(said) == 3  # the first call, its answer, and the minutes
 
 
 def test_cost_limit_stops_before_it_is_passed(server, table):

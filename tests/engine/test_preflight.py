@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -224,3 +225,44 @@ def test_tools_that_reach_the_model_are_used():
         assert hold(store, plan, preflight=[].append).finished
         offered = [bool(one.body.get("tools")) for one in server.ledger if PROMPT in str(one.body)]
     assert offered == [True, False]
+
+
+LLAMA = {"/props": {"default_generation_settings": {"n_ctx": 300}, "total_slots": 2}}
+VLLM = {
+    "/v1/models": {
+        "data": [{"id": "other", "max_model_len": 9}, {"id": "small", "max_model_len": 300}]
+    }
+}
+
+
+@pytest.mark.parametrize(("told", "slots"), [(LLAMA, 2), (VLLM, 3)])
+def test_limits_of_an_own_server_are_read(told, slots):
+    """Prompts that do not fit are named, and no more calls are made at once than are answered."""
+    said = []
+    answers = {"script": lambda _: Behaviour(delay=0.05), "told": told}
+    with open_store("memory:") as store, LoopbackServer(OpenAISpeech(), **answers) as server:
+        plan = planned(
+            TASK, f"openai:small@{server.url}?max_tokens=9", iterations=30, concurrency=3
+        )
+        assert hold(store, plan, preflight=said.append).finished
+        most = max(entry.parallel for entry in server.ledger)
+
+    assert f"the prompts of {TASK} may be too long for small?max_tokens=9, whose" in said[1]
+    assert "conversations have 300 tokens" in said[1]
+    assert most == slots
+
+
+def test_the_first_call_tells_speed_and_minutes():
+    """The speeds are those that the server measured, else that of the answer; it has a limit."""
+    said = []
+    with open_store("memory:") as store, LoopbackServer(OpenAISpeech()) as server:
+        plan = planned(TASK, f"openai:small@{server.url}", iterations=1)
+        assert hold(store, plan, preflight=said.append).finished
+        first, dialogue = (entry.body["max_tokens"] for entry in server.ledger[:2])
+
+    assert (first, dialogue) == (64, 1024)
+    assert re.search(r"^first answer after .* s, [\d,.e+]+ tokens/s written: 'answer ", said[1])
+    assert re.search(
+        r"^small: the plan takes about 1 min if .*, and \d+ min if every answer has 1,024 tokens",
+        said[2],
+    )

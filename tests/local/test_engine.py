@@ -15,14 +15,15 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.config.specs import model_setup
 from kgbench.connectors import local
+from kgbench.connectors.managed import Managed
 from kgbench.errors import ContextTooLong, ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Outcome, Request
 from tests.connectors import CASE, PATIENCE
 
-Step = Callable[[local.Local], Awaitable[object]]
+Step = Callable[[Managed], Awaitable[object]]
 
 
-def ask(model: local.Local, text: str = "hello") -> Awaitable[object]:
+def ask(model: Managed, text: str = "hello") -> Awaitable[object]:
     """Make one call."""
     return model.ask(Request((text,), CASE, "0"))
 
@@ -38,7 +39,7 @@ def with_model(path: Path, steps: Step, end: str = "max_tokens=5&threads=1") -> 
     return asyncio.run(work())
 
 
-def killed(model: local.Local) -> None:
+def killed(model: Managed) -> None:
     """Kill the engine."""
     assert model._engine._process is not None
     os.kill(model._engine._process.pid, signal.SIGKILL)
@@ -62,7 +63,7 @@ def test_a_prompt_beyond_the_context_is_told_apart(tiny: Path) -> None:
 def test_the_engine_is_started_once_more(tiny: Path) -> None:
     """After a kill the next call is answered; after a second one none is made."""
 
-    async def steps(model: local.Local) -> None:
+    async def steps(model: Managed) -> None:
         killed(model)
         with pytest.raises(ProviderError, match=r"SIGKILL.*started again") as first:
             await ask(model)
@@ -83,7 +84,7 @@ def test_an_engine_that_cannot_be_started_again_is_a_named_failure(
     path = tmp_path / "gone.gguf"
     path.write_bytes(tiny.read_bytes())
 
-    async def steps(model: local.Local) -> None:
+    async def steps(model: Managed) -> None:
         path.unlink()
         killed(model)
         for _ in range(2):
@@ -96,7 +97,7 @@ def test_an_engine_that_cannot_be_started_again_is_a_named_failure(
 def test_the_engine_ends_with_the_connector(tiny: Path) -> None:
     """No process is left."""
 
-    async def steps(model: local.Local) -> int:
+    async def steps(model: Managed) -> int:
         assert model._engine._process is not None
         return model._engine._process.pid
 

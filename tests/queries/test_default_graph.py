@@ -63,7 +63,7 @@ def test_errors_are_short(folder: Path) -> None:
             "SELECT * {\n ?s foaff:x ?o }",
             "line 2, column 5: prefix foaff: is not declared: did you",
         ),
-        ("SELECT * { ?s ?p ", "line 1, column 18: syntax error after 'SELECT * { ?s ?p '"),
+        ("SELECT * { ?s ?p ", "line 1, column 18: syntax error after 'SELECT * { ?s ?p'"),
         ("SELEC * { ?s ?p ?o }", "line 1, column 1: 'SELEC' is no word of SPARQL: did you mean"),
     ):
         assert query(folder, text, code=1).startswith(wrong + expected)

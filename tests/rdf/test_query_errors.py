@@ -23,6 +23,9 @@ def said(text: str) -> str:
     return explain(text, str(error.value), preamble=query.removesuffix(text))
 
 
+LONG = f"<http://example.org/{'long' * 10}>"
+
+
 @pytest.mark.parametrize(
     ("text", "position", "problem"),
     [
@@ -34,6 +37,7 @@ def said(text: str) -> str:
         ("SELECT (STRLENN(?o) AS ?n) { ?s ?p ?o }", (1, 9), "did you mean STRLEN?"),
         ("SELECT ?s { ?s ?p ?o } ORDERED BY ?s", (1, 24), "'ORDERED' is no word of SPARQL"),
         ("SELECT * { ?s kgb:p ?o", (1, 23), "syntax error after 'SELECT * { ?s kgb:p ?o'"),
+        (f"ASK {{ ?s ?p {LONG}", (1, 74), f"syntax error after '{LONG}'"),
         ("SELECT * { # no foo:bar here\n ?s a }", (2, 8), "syntax error after '?s a }'"),
     ],
 )

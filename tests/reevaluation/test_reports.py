@@ -120,4 +120,4 @@ def test_the_summary_counts_causes_and_names_new_metrics(
     (counted,) = [k for k, line in enumerate(lines) if "judged again" in line]
     assert lines[counted].startswith("2 dialogues judged again, 1 differ")
     assert lines[counted + 1] == "1 unexplained"
-    assert lines[counted + 2] == "new in this pass: brevity, noSpecialFriends, precision"
+    assert lines[counted + 2] == "new in this pass: brevity, exact, noSpecialFriends, precision"

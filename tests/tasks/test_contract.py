@@ -85,6 +85,7 @@ def test_reference_answers(name: str, executor: Executor) -> None:
         silent = module.judge(case, [""], executor)
         assert silent.outcome is Outcome.EMPTY
         assert checks.main_score(task_class, silent) == worst
+        assert silent.scores.get("precision", 0) == 0 or not name.endswith("World")
         assert bool(silent.next_prompt) == (task_class.max_rounds > 1)
 
 

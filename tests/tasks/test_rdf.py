@@ -183,10 +183,10 @@ def test_seeds_and_iterations_make_different_graphs() -> None:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        ("{0}", {"f1": 1.0, "brevity": 1.0}),
+        ("{0}", {"f1": 1.0, "exact": 1.0, "brevity": 1.0}),
         ("<{0}>", {"f1": 1.0, "brevity": 1.0}),
         ("<{0}>\n", {"f1": 1.0, "brevity": 43 / 44}),
-        ("{0} and not {1}", {"recall": 1.0, "precision": 0.5, "noSpecialFriends": 0.0}),
+        ("{0} and not {1}", {"f1": 2 / 3, "precision": 0.5, "exact": 0.0, "noSpecialFriends": 0.0}),
         ("person-4", {"recall": 0.0, "precision": 0.0, "noSpecialFriends": 1.0}),
         ("{1}", {"f1": 0.0, "noSpecialFriends": 0.0}),
         ("", {"f1": 0.0, "noSpecialFriends": 1.0, "brevity": 1.0}),

@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues with tools and vLLM: native calls with a server, text calls in process."""
+"""Dialogues with tools and vLLM: native calls at an address, else calls in the text."""
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 
 import pytest
 
 from kgbench.errors import ModelSpecError
 from kgbench.store import open_store
-from tests.connectors.vllm_signatures import stand_in
 from tests.support.runs import hold
+from tests.support.servers import scripts
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.tool_runs import (
     NATIVE,
     OUTCOMES,
-    TEXT,
     held,
     loopbacks,
     plan_of,
     scores,
-    scripted,
 )
 from tests.support.validation import assert_conforms
 
@@ -29,15 +27,9 @@ THOUGHT = "They ask about Anne."
 
 @pytest.fixture
 def engine(monkeypatch):
-    """Install a module ``vllm`` whose model calls tools as scripted."""
-
-    def answer(conversation):
-        prompt = "\n".join(message["content"] for message in conversation)
-        return scripted(TEXT, prompt)
-
-    module = stand_in(answer)
-    monkeypatch.setitem(sys.modules, "vllm", module)
-    return module
+    """Put a package ``vllm`` on the path whose model calls tools as scripted."""
+    monkeypatch.syspath_prepend(str(Path(scripts.__file__).with_name("vllm_stand_in")))
+    monkeypatch.setenv("VLLM_STAND_IN", "tools")
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
@@ -58,26 +50,22 @@ def test_a_server_calls_tools_natively(field):
     assert [call["id"] for call in answered[0]["tool_calls"]] == ["a", "b"]
 
 
-def test_the_engine_in_process_is_told_in_the_prompt(engine):
-    """Without a server the calls are text; dialogues that wait together form one batch a turn."""
+def test_a_server_started_here_is_told_in_the_prompt(engine):
+    """Without an address the calls are text, because the parser of calls depends on the model."""
     with open_store("memory:") as store:
         done = hold(store, plan_of("vllm:org/model", iterations=2))
         found = held(store)
         judged = scores(store)
         assert_conforms(store)
 
-    (loaded,) = engine.engines
     assert done.finished
     assert [dialogue.tool_protocol for dialogue in found] == ["text", "text"]
     assert [len(dialogue.turns) for dialogue in found] == [4, 4]
     assert judged["toolErrors"] == [2.0, 2.0]
-    assert sum(len(batch) for batch in loaded.batches) == 8
-    assert "tools" not in loaded.chat_options
 
 
-def test_the_engine_in_process_refuses_native_calls(engine):
-    """Native tool calling without a server is refused before a model is loaded."""
+def test_a_server_started_here_refuses_native_calls(engine):
+    """Native tool calling without an address is refused before a model is loaded."""
     plan = plan_of("vllm:org/model?toolProtocol=native")
     with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no tool calling"):
         hold(store, plan)
-    assert engine.engines == []

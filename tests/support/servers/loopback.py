@@ -88,7 +88,10 @@ def tool_tokens(body: Mapping[str, Any]) -> int:
 
 
 class LoopbackServer:
-    """A server in its own thread (see the module). ``port`` 0 takes any free port."""
+    """A server in its own thread (see the module). ``port`` 0 takes any free port.
+
+    ``told`` are JSON documents by path, which it answers ``GET`` with and does not enter.
+    """
 
     def __init__(
         self,
@@ -98,6 +101,7 @@ class LoopbackServer:
         answer: Answerer = echo,
         port: int = 0,
         tls: ssl.SSLContext | None = None,
+        told: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.ledger: list[Entry] = []
         self._speech = speech
@@ -105,6 +109,7 @@ class LoopbackServer:
         self._answer = answer
         self._port = port
         self._tls = tls
+        self._told = told
         self._parallel = 0
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -181,6 +186,9 @@ class LoopbackServer:
         method, path, headers, raw = await _read_request(reader)
         if path == "/ledger":
             await _send(writer, Response(200, self._report()))
+            return True
+        if method == "GET" and path in self._told:
+            await _send(writer, Response(200, self._told[path]))
             return True
         if method not in self._speech.METHODS:
             await _send(writer, Response(404, {"error": {"message": "there is nothing here"}}))

@@ -143,11 +143,10 @@ def test_files_that_overflow_parsers_are_faults(tmp_path: Path) -> None:
 def test_catalogues_that_overflow_parsers_are_faults(tmp_path: Path) -> None:
     """A catalogue with extreme nesting is reported, and the rest of the folder is checked."""
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "all.trig").write_text(NESTED)
     (tmp_path / "data" / "all.nq").write_text("<a:a> <a:b> <a:c> <a:g> .\n")
     (tmp_path / "catalog.ttl").write_text(NESTED)
     report = check(tmp_path, names=NAMES)
-    assert {"data/all.trig", "catalog.ttl"} == set(unread(report))
+    assert set(unread(report)) == {"catalog.ttl"}
     assert "catalogue" in {fault.constraint for fault in report.faults}
 
 

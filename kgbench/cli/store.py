@@ -32,7 +32,6 @@ def command(app: typer.Typer) -> None:
     group.command("backup")(backup)
     group.command("optimize")(optimize)
     group.command("compact")(compact)
-    group.command("migrate")(migrate)
     group.command("drop")(drop)
     app.add_typer(group)
 
@@ -272,14 +271,6 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
         f"{count(result.orphans, 'graph')} without an entry"
     )
     typer.echo(f"store  {location}")
-
-
-def migrate(store: options.Store = None) -> None:
-    """Migrate a store of an earlier kgbench to the current layout."""
-    from kgbench.store import layouts, open_existing
-
-    with open_existing(store) as owned:  # opening a store migrates it
-        typer.echo(f"layout {layouts.version(owned)}\nstore  {owned.location}")
 
 
 def drop(

@@ -43,7 +43,7 @@ _GZIP_LEVEL, _ZSTD_LEVEL = 6, 7
 MEDIA = {
     "nq": "application/n-quads",
     "trig": "application/trig",
-    "ttl": "text/turtle",  # dumps of versions before December 2026
+    "ttl": "text/turtle",
     "jsonld": "application/ld+json",
     "nt": "application/n-triples",
 }

@@ -76,7 +76,7 @@ class EmbeddedStore(Database):
                 raise
         try:
             with converted_failures(self.location):
-                layouts.bring_up(self)
+                layouts.check(self)
                 declared.load(self)
                 self._stamps = registry.stamps(self)
                 self._registered = registry.last_registration(self)

@@ -102,10 +102,7 @@ def _note(snapshot: Path) -> Path:
 
 
 def _next_number(folder: Path) -> int:
-    """Return a number above those of all earlier snapshots, after recording it.
-
-    Earlier versions numbered snapshots by the clock; counting continues from their numbers.
-    """
+    """Return a number above those of all earlier snapshots, after recording it."""
     record = folder / "sequence"
     try:
         last = int(record.read_text(encoding="ascii"))

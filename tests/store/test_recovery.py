@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.errors import StoreError
 from kgbench.record import aggregates, recovery, stored_counts
-from kgbench.secrets.fingerprints import FILE
+from kgbench.secrets.commitments import FILE
 from kgbench.store import (
     checking,
-    known_keys,
+    commitment_key,
     open_reader,
     open_store,
     rebuilding,
@@ -34,7 +34,6 @@ from tests.store.damages import (
     things,
 )
 
-KEY = "planted-key-0123456789"
 QUADS = 0.2  # relative position in a table at which an index has quads
 
 
@@ -171,16 +170,16 @@ def test_nothing_is_recovered_from_nothing(place, tmp_path):
         recovery.recover(place, target)
 
 
-def test_fingerprints_of_keys_and_replies_are_recovered(place, tmp_path):
-    """They lie beside the data; a damaged file of fingerprints does not prevent recovery."""
-    known_keys.note(str(place), [KEY])
+def test_the_key_of_publications_and_replies_are_recovered(place, tmp_path):
+    """They lie beside the data; a damaged file of the key does not prevent recovery."""
+    key = commitment_key.commitments(str(place)).key
     log = reply_log.ReplyLog(reply_log.path(str(place)))
     log.append("urn:turn", b"{}")
     log.close()
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place)])
     assert done.exit_code == 0, done.output
-    assert known_keys.echoes(str(new)).tells(KEY)
+    assert commitment_key.commitments(str(new)).key == key
     assert (new / reply_log.NAME).read_bytes() == b"{}\n"
     assert (new / reply_log.NAME).stat().st_mode & 0o777 == 0o600
 
@@ -188,7 +187,7 @@ def test_fingerprints_of_keys_and_replies_are_recovered(place, tmp_path):
     other = tmp_path / "other"
     done = CliRunner().invoke(app, ["store", "recover", str(other), "--store", str(place)])
     assert done.exit_code == 0, done.output
-    assert "without the fingerprints of keys" in done.stderr
+    assert "without the key of publications" in done.stderr
     assert not (other / FILE).exists()
 
 

@@ -197,7 +197,7 @@ def recover(
     if json_:
         missing = [asdict(item) for item in result.missing]
         data = {
-            "sources": result.sources,
+            "source": result.source,
             "unread": result.unread,
             "missing": missing,
             "incomplete": result.incomplete,
@@ -206,7 +206,7 @@ def recover(
         return
     triples = count(sum(item.triples for item in result.copied), "triple")
     typer.echo(f"recovered {count(len(result.copied), 'graph')}, {triples}")
-    typer.echo(f"read     {', '.join(result.sources)}")
+    typer.echo(f"read     {result.source}")
     if result.unread:
         typer.echo(f"unread   {', '.join(result.unread)}: what only they held is missing, too")
     for item in result.missing:

@@ -17,11 +17,11 @@ from kgbench.secrets.commitments import FILE
 from kgbench.store import (
     checking,
     commitment_key,
+    examination,
     open_reader,
     open_store,
     rebuilding,
     reply_log,
-    salvage,
     snapshots,
 )
 from kgbench.vocab import KGB, PROV
@@ -46,9 +46,9 @@ def test_a_damaged_index_loses_nothing(place, tmp_path):
     for table in sorted((place / "data").glob("*.sst")):
         flip(table, QUADS)
         with (tmp_path / "out.nq").open("wb") as out:
-            found = salvage.read(place / "data", out)
+            found = examination.read(place / "data", out)
         got = {one for one in (tmp_path / "out.nq").read_text().splitlines() if PROV.value in one}
-        if found.graphs and GRAPH not in found.whole:
+        if GRAPH in found.hurt:
             lost.append(2 * MANY - len(got))
         flip(table, QUADS)
     assert 0 in lost
@@ -62,21 +62,19 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
     small = ["run", "--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle"]
     small += ["-n", "3", "--executor", "local:1", "--json"]
     assert CliRunner().invoke(app, [*small, "--store", str(place)]).exit_code == 0
-    read = salvage.salvage
+    read = examination.examine
 
-    def hurting(folder: Path, file: Path) -> salvage.SalvageResult:
+    def hurting(folder: Path, file: Path) -> examination.Examination:
         """Make the text of one answer unreadable."""
         found = read(folder, file)
-        graph = next((name for name in found.whole if "/graph/run/" in name), None)
-        if graph is None:  # an older snapshot, from before the run
-            return found
+        graph = next(name for name in found.graphs if "/graph/run/" in name)
         lines = file.read_text().splitlines()
         text = next(line.split()[2] for line in lines if f"<{KGB.text}>" in line and "/1-" in line)
         kept = [line for line in lines if not line.startswith(text)]
         file.write_text("\n".join(kept) + "\n")
-        return salvage.SalvageResult(found.whole - {graph}, {graph: {text.strip("<>")}})
+        return examination.Examination(graphs=found.graphs, hurt={graph: [text.strip("<>")]})
 
-    monkeypatch.setattr(rebuilding, "salvage", hurting)
+    monkeypatch.setattr(rebuilding, "examine", hurting)
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place), "--json"])
     assert done.exit_code == 0, done.output
@@ -105,20 +103,18 @@ def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
     small = ["run", "--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle"]
     small += ["-n", "3", "--executor", "local:1", "--json"]
     assert CliRunner().invoke(app, [*small, "--store", str(place)]).exit_code == 0
-    read = salvage.salvage
+    read = examination.examine
 
-    def lacking(folder: Path, file: Path) -> salvage.SalvageResult:
+    def lacking(folder: Path, file: Path) -> examination.Examination:
         found = read(folder, file)
-        graph = next((name for name in found.whole if "/graph/pass/" in name), None)
-        if graph is None:
-            return found
+        graph = next(name for name in found.graphs if "/graph/pass/" in name)
         lines = file.read_text().splitlines()
         kept = [line for line in lines if not ("/pass/" in line.split()[0] and "/2-" in line)]
         assert len(kept) < len(lines)
         file.write_text("\n".join(kept) + "\n")
-        return salvage.SalvageResult(found.whole - {graph}, {graph: set()})
+        return examination.Examination(graphs=found.graphs, hurt={graph: []})
 
-    monkeypatch.setattr(rebuilding, "salvage", lacking)
+    monkeypatch.setattr(rebuilding, "examine", lacking)
     with open_store(str(tmp_path / "new")) as target:
         done = recovery.recover(place, target)
     assert [one.dialogue.rpartition("/")[2][:2] for one in done.missing] == ["2-"]
@@ -126,16 +122,16 @@ def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
 
 def test_lost_entries_are_made_again(place, tmp_path, monkeypatch):
     """A run whose registry entry is unreadable is found by its graph."""
-    read = salvage.salvage
+    read = examination.examine
 
-    def lacking(folder: Path, file: Path) -> salvage.SalvageResult:
+    def lacking(folder: Path, file: Path) -> examination.Examination:
         found = read(folder, file)
         lines = file.read_text().splitlines()
         kept = [line for line in lines if not line.startswith(f"<{GRAPH}>")]
         file.write_text("\n".join(kept) + "\n")
-        return salvage.SalvageResult(found.whole - {IRIS.catalogue}, {IRIS.catalogue: {GRAPH}})
+        return examination.Examination(graphs=found.graphs, hurt={IRIS.catalogue: [GRAPH]})
 
-    monkeypatch.setattr(rebuilding, "salvage", lacking)
+    monkeypatch.setattr(rebuilding, "examine", lacking)
     with open_store(str(tmp_path / "new")) as target:
         recovery.recover(place, target)
     with open_reader(str(tmp_path / "new")) as reader:
@@ -143,7 +139,7 @@ def test_lost_entries_are_made_again(place, tmp_path, monkeypatch):
 
 
 def test_parts_that_cannot_be_opened_are_named(place, tmp_path):
-    """If the newest parts cannot be opened, the older snapshot is recovered, with a message."""
+    """If the newest files cannot be opened, the older snapshot is recovered, with a message."""
     (place / "data" / "CURRENT").unlink()
     newest = snapshots.newest(place / "snapshots")
     (newest / "CURRENT").unlink()

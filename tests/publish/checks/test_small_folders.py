@@ -180,7 +180,10 @@ def test_private_addresses_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "clear"),
     [
-        ('{"question": "which?", "uid": "q1", "gone": {"commitment": "0"}, "none": null}', "question"),
+        (
+            '{"question": "which?", "uid": "q1", "gone": {"commitment": "0"}, "none": null}',
+            "question",
+        ),
         ('["which?"]', "all"),
         ("no JSON", "all"),
         ("[" * 100_000, "all"),

@@ -192,7 +192,7 @@ def test_private_addresses_are_told(tmp_path: Path) -> None:
     ],
 )
 def test_cases_in_the_clear(tmp_path: Path, data: str, clear: str | None) -> None:
-    """Case data of a protected suite in any form is reported, except identifiers and commitments."""
+    """Case data of a protected suite is reported in any form, but no identifier or commitment."""
     said: list[tuple[str, str, ox.NamedNode | ox.Literal]] = [
         ("urn:suite", RDF.type, ox.NamedNode(KGB.Suite)),
         ("urn:suite", KGB.protected, ox.Literal(value=True)),

@@ -16,7 +16,6 @@ from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
-from kgbench.tasks import successors
 
 
 class Score(NamedTuple):
@@ -64,7 +63,7 @@ class Selector:
             if not task.fits(self.glob):
                 continue
             metric = catalogue.metric(task, name)
-            if metric is None or (name is None and _is_error(task, metric)):
+            if metric is None:
                 continue
             if self.answers is not None:
                 if round_ is not None or (name is not None and metric.aggregation is not None):
@@ -184,16 +183,8 @@ def _stands_for(row: ScoreRow, score: Score | None) -> bool:
     return same and score is not None and score.round in (None, row.round)
 
 
-def _is_error(task: TaskInfo, metric: MetricInfo) -> bool:
-    """Return whether a metric is an error, best at 0 inside its range, which is not averaged."""
-    return metric.name in successors.agreements(task.class_name).values()
-
-
 def left_out(store: Store) -> list[str]:
-    """Return a note for each task class whose main metric cannot be averaged over dialogues.
-
-    It has no single value for a dialogue, or it is an error, as in stores from before 2027.
-    """
+    """Return a note for each task class whose main metric has no single value for a dialogue."""
     metrics = fetch.metrics(store)
     notes = set()
     for task in fetch.tasks(store).values():
@@ -203,11 +194,6 @@ def left_out(store: Store) -> list[str]:
                 f"{task.class_name} {task.version} is left out, because its main metric "
                 f"'{main.name}' has a value for each round and none for a dialogue: choose another "
                 f"with --metric, or declare one such as max_{main.name} in a new version."
-            )
-        elif main is not None and _is_error(task, main):
-            notes.add(
-                f"{task.class_name} {task.version} is left out, because its main metric "
-                f"'{main.name}' is an error, best at 0: import its results again into a new store."
             )
     return sorted(notes)
 

@@ -48,10 +48,10 @@ def disclose(
     from kgbench.publish.disclosures import collect_openings, serialise
     from kgbench.publish.redaction import RedactionLevel
     from kgbench.publish.site import open_newest_snapshot
-    from kgbench.store import copying, default_location, known_keys
+    from kgbench.store import commitment_key, copying, default_location
 
     location = store or default_location()
-    known_keys.commitments(location)
+    commitment_key.commitments(location)
     with copying.local(location) as folder:
         values = collect_openings(
             open_newest_snapshot(str(folder)),

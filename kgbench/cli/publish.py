@@ -190,7 +190,7 @@ def publish(
         raise typer.BadParameter("--out and --base are required (to check only: --check DIR)")
     from kgbench.cli.messages import missing_package
     from kgbench.cli.progress import progress
-    from kgbench.store import copying, default_location, known_keys
+    from kgbench.store import commitment_key, copying, default_location
 
     try:
         from kgbench.publish import description as describing
@@ -214,7 +214,7 @@ def publish(
     check_compression(str(compress))
     level = redact or (options.Redact.NONE if encrypt else options.Redact.GOLD)
     location = store or default_location()
-    known_keys.commitments(location)  # created in the store itself, not in the copy below
+    commitment_key.commitments(location)  # created in the store itself, not in the copy below
     password = checked_password(PASSWORD, os.environ.get(PASSWORD)) if encrypt else None
     for note in () if json_ else described.missing:  # before the long work starts
         typer.echo(f"note     {note}", err=True)

@@ -87,6 +87,9 @@ def report(
     typer.echo(f"total  {totals_line(costs)}")
     echo_visible(f"run    {progress.run} ({run.label})")
     typer.echo(f"store  {store.location}")
+    if progress.cost:
+        at = "" if location is None else f" --store {location}"
+        echo_visible(f"Back up what was paid for: kgbench store backup FILE.nq.gz{at}")
     pending = sum(item.requests for item in batches.unended_batches(store, run.graph))
     if pending:
         typer.echo(f"{tokens(pending)} answers are pending in batches (kgbench status).")

@@ -315,7 +315,7 @@ def _serve_review(
     from kgbench.record import reading
     from kgbench.run_selection import Selection
     from kgbench.store import default_location, embedded_only, open_existing
-    from kgbench.store.known_keys import commitments
+    from kgbench.store.commitment_key import commitments
 
     try:
         from kgbench.serve.review.access import Access, new_key

@@ -32,7 +32,6 @@ def command(app: typer.Typer) -> None:
     group.command("backup")(backup)
     group.command("optimize")(optimize)
     group.command("compact")(compact)
-    group.command("migrate")(migrate)
     group.command("drop")(drop)
     app.add_typer(group)
 
@@ -47,13 +46,13 @@ def copy(
 
     The copy is read back, and counts and digests of all graphs are compared.
     """
-    from kgbench.store import copying, known_keys, open_store
+    from kgbench.store import commitment_key, copying, open_store
     from kgbench.store.unfinished import marked
 
     with _source(source) as opened, marked(target, ["copy", source, target]):
         with open_store(target) as owned:
             copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
-        known_keys.carry(opened.location, owned.location)
+        commitment_key.carry(opened.location, owned.location)
         data = {"from": opened.location, "to": owned.location, **_counts(copied)}
     if json_:
         typer.echo(json.dumps(data, indent=2))
@@ -169,9 +168,9 @@ def recover(
     from kgbench.record.recovery import recover as recovered
     from kgbench.store import (
         checking,
+        commitment_key,
         default_location,
         embedded_only,
-        known_keys,
         open_store,
         reply_log,
     )
@@ -190,15 +189,15 @@ def recover(
             with open_store(target) as owned:
                 aggregates.check(owned)
             try:
-                known_keys.carry(str(path), target)
-            except StoreError as error:  # the file of fingerprints may be damaged as well
-                echo_visible(f"without the fingerprints of keys: {error}", err=True)
+                commitment_key.carry(str(path), target)
+            except StoreError as error:  # the file of the key may be damaged as well
+                echo_visible(f"without the key of publications: {error}", err=True)
             if (log := path / reply_log.NAME).exists():  # replies that are not in the store yet
                 shutil.copy(log, target)
     if json_:
         missing = [asdict(item) for item in result.missing]
         data = {
-            "sources": result.sources,
+            "source": result.source,
             "unread": result.unread,
             "missing": missing,
             "incomplete": result.incomplete,
@@ -207,7 +206,7 @@ def recover(
         return
     triples = count(sum(item.triples for item in result.copied), "triple")
     typer.echo(f"recovered {count(len(result.copied), 'graph')}, {triples}")
-    typer.echo(f"read     {', '.join(result.sources)}")
+    typer.echo(f"read     {result.source}")
     if result.unread:
         typer.echo(f"unread   {', '.join(result.unread)}: what only they held is missing, too")
     for item in result.missing:
@@ -272,14 +271,6 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
         f"{count(result.orphans, 'graph')} without an entry"
     )
     typer.echo(f"store  {location}")
-
-
-def migrate(store: options.Store = None) -> None:
-    """Migrate a store of an earlier kgbench to the current layout."""
-    from kgbench.store import layouts, open_existing
-
-    with open_existing(store) as owned:  # opening a store migrates it
-        typer.echo(f"layout {layouts.version(owned)}\nstore  {owned.location}")
 
 
 def drop(

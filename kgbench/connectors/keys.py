@@ -97,6 +97,12 @@ def keys_in_use() -> frozenset[str]:
     return frozenset(_in_use)
 
 
+def held(variables: Iterable[str]) -> frozenset[str]:
+    """Return the keys that the environment or the key ring holds for ``variables``."""
+    found = (os.environ.get(name, "").strip() or _of_key_ring(name)[0] for name in variables)
+    return frozenset(key for key in found if key)
+
+
 def _alone(key: str, variable: str) -> str:
     """Return a key that is sent as it is; refuse one in quotes or with the scheme of a header."""
     surplus = surplus_of_key(key)

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from kgbench.config.specs import WITHOUT_COST, WITHOUT_PROVIDER
-from kgbench.connectors import find, keys, replay
+from kgbench.connectors import find, replay
 from kgbench.connectors.batches import Batches, open_batches
 from kgbench.connectors.calls import Caller
 from kgbench.engine import estimates, planning, prices, published
@@ -38,7 +38,6 @@ from kgbench.engine.spending import Limits, Spending
 from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan
-from kgbench.store import known_keys
 from kgbench.store.protocol import Store
 from kgbench.tool_servers.servers import ToolServers
 
@@ -95,7 +94,6 @@ async def run_plan(
         servers = await stack.enter_async_context(
             ToolServers(plan.models, plan.judge_timeout, may_start=settings.start_tool_servers)
         )
-        known_keys.note(store.location, keys.keys_in_use())
         if settings.run is not None and settings.abandon_batches:
             await abandon(store, settings.run, plan, settings.journal)
         elif settings.run is not None:

@@ -28,7 +28,7 @@ from kgbench.record import reading
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.withheld import disclosed
-from kgbench.store.known_keys import commitments
+from kgbench.store.commitment_key import commitments
 from kgbench.store.protocol import Store
 from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 

@@ -35,7 +35,6 @@ _RELATIONS: dict[str, Callable[..., Any]] = {
     PROV.wasAssociatedWith: lambda doc, s, o, plan=None: doc.association(s, o, plan),
     PROV.wasInformedBy: lambda doc, s, o: doc.communication(s, o),
     PROV.specializationOf: lambda doc, s, o: doc.specialization(s, o),
-    PROV.alternateOf: lambda doc, s, o: doc.alternate(s, o),
 }
 _NATIVE: dict[str, Callable[[str], Any]] = {
     XSD.double: float,
@@ -239,10 +238,7 @@ def _element(  # noqa: PLR0917, C901 - the parts of an element
         elif predicate == PROV.qualifiedAssociation:
             continue  # written as an association with a plan
         elif predicate not in _RELATIONS or value.value not in described:
-            # Stores that imported earlier publications hold prov:alternateOf on activities.
-            is_origin = kind == "activity" and predicate == PROV.alternateOf
-            name = names.property(KGB.recordedAs if is_origin else predicate)
-            attributes.append((name, _value(names, value)))
+            attributes.append((names.property(predicate), _value(names, value)))
     if kind == "activity":
         begun, ended = (times.get(term) for term in _TIMES)
         doc.activity(names.name(iri), begun, ended, attributes)

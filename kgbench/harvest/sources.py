@@ -70,7 +70,8 @@ def read(folder: Path) -> HarvestedSource | None:
     path = folder / STATE
     try:
         fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return HarvestedSource(**{**fields, "keys": tuple(map(KeyEntry.of, fields["keys"]))})
+        fields["keys"] = tuple(KeyEntry(**key) for key in fields["keys"])
+        return HarvestedSource(**fields)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, LookupError) as error:

@@ -9,7 +9,7 @@ w3id.org are in ``servers/``.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -80,16 +80,14 @@ def signposts(published: Publication) -> Iterator[Signpost]:
         yield Signpost("related", base + KEYS, MEDIA["jsonld"])
 
 
-def write_sitemap(
-    folder: Folder, base: str, further: Iterable[str] = (), *, without: Container[str] = ()
-) -> None:
+def write_sitemap(folder: Folder, base: str, further: Iterable[str] = ()) -> None:
     """Write the site map of the folder in as many files as needed.
 
-    It lists all pages except those in ``without`` (paths), the documents at the root and of tables
-    that have no page, and the files in ``further``, which are written later. Raises ``OSError`` if
-    an old part of the site map cannot be removed.
+    It lists all pages, the documents at the root and of tables that have no page, and the files in
+    ``further``, which are written later. Raises ``OSError`` if an old part of the site map cannot
+    be removed.
     """
-    listed = (_listed(path) for path in folder.written if path not in without)
+    listed = map(_listed, folder.written)
     pages = sorted({*(page for page in listed if page is not None), *further})
     parts = [pages[at : at + _MOST_PAGES] for at in range(0, len(pages), _MOST_PAGES)]
     if len(parts) == 1:

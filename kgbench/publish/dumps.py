@@ -42,8 +42,8 @@ _SHORTEST_PASSWORD = 8
 _GZIP_LEVEL, _ZSTD_LEVEL = 6, 7
 MEDIA = {
     "nq": "application/n-quads",
-    "trig": "application/trig",  # dumps of earlier versions
-    "ttl": "text/turtle",  # dumps of versions before December 2026
+    "trig": "application/trig",
+    "ttl": "text/turtle",
     "jsonld": "application/ld+json",
     "nt": "application/n-triples",
 }

@@ -152,12 +152,10 @@ def _lines(files: Mapping[str, str]) -> str:
 
 def _files(folder: Path, name: str) -> Iterator[tuple[str, str]]:
     for line in (folder / f"files-{name}.txt").read_text(encoding="utf-8").splitlines():
-        # Early publications listed paths without checksums; such files count as changed.
-        sha256, separator, rest = line.partition("  ")
-        path = rest if separator else line
+        sha256, _, path = line.partition("  ")
         if not is_inside(path):  # obsolete files are removed, so a list from others could harm
             raise ValueError(f"files-{name}.txt names {path}, which is outside the folder")
-        yield path, sha256 if separator else ""
+        yield path, sha256
 
 
 def _replace(path: Path, text: str) -> None:

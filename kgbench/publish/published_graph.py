@@ -17,13 +17,10 @@ from kgbench.pages.snapshot import MemoryView, View
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.selection import PublishedParts
-from kgbench.rdf import queries, query_examples
-from kgbench.rdf.declared import shipped
 from kgbench.rdf.quads import Quads
-from kgbench.vocab import BASE, KGB, PROV, RDF, SH, SKOS
+from kgbench.vocab import BASE, KGB, PROV, RDF
 
 _TYPE = ox.NamedNode(RDF.type)
-_TERMS = (ox.NamedNode(KGB.commitment), ox.NamedNode(KGB.recordedAs))
 RUN_LEVEL = (
     KGB.Run,
     KGB.Session,
@@ -61,42 +58,7 @@ def catalogue(outgoing: QuadRedactor, parts: PublishedParts) -> Iterator[list[ox
     unused = {outgoing.node(iri).value for iri in parts.unused}
     for quads in outgoing.graph(parts.catalogue):
         if str(quads[0].subject).strip("<>") not in unused and _is_needed(outgoing, parts, quads):
-            yield sorted([*quads, *_missing_text(quads)], key=str)
-    yield from _missing_terms(outgoing, parts)
-
-
-def _missing_text(quads: list[ox.Quad]) -> Iterator[ox.Quad]:
-    """Yield the text of a query whose description was loaded by a version that stored no texts."""
-    by_predicate = {quad.predicate.value: quad for quad in quads}
-    if (
-        SH.prefixes not in by_predicate
-        or SH.select in by_predicate
-        or SKOS.notation not in by_predicate
-    ):
-        return
-    name = str(getattr(by_predicate[SKOS.notation].object, "value", ""))
-    if name in queries.names():
-        for quad_of_text in query_examples.text_triples(name):
-            yield ox.Quad(
-                quad_of_text.subject,
-                quad_of_text.predicate,
-                quad_of_text.object,
-                quads[0].graph_name,
-            )
-
-
-def _missing_terms(outgoing: QuadRedactor, parts: PublishedParts) -> Iterator[list[ox.Quad]]:
-    """Yield declarations of terms that publications use, if the store's vocabulary is older."""
-    vocabulary = shipped("ontology", "kgbench.ttl").graph
-    graph = ox.NamedNode(parts.catalogue)
-    for term in _TERMS:
-        if not outgoing.about(term):
-            yield outgoing.subject(
-                [
-                    ox.Quad(quad.subject, quad.predicate, quad.object, graph)
-                    for quad in vocabulary.quads_for_pattern(term, None, None)
-                ]
-            )
+            yield quads
 
 
 def documents(

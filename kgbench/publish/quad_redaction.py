@@ -34,11 +34,10 @@ from kgbench.vocab import CSVW, KGB, OWL, PROV, RDF, RDFS, SCHEMA, SH, SKOS, XSD
 
 _MOST_KEPT = 200_000  # entries of a cache, so that memory does not grow with the store
 _TYPE = ox.NamedNode(RDF.type)
-_ALTERNATE, _RECORDED_AS = ox.NamedNode(PROV.alternateOf), ox.NamedNode(KGB.recordedAs)
+_RECORDED_AS = ox.NamedNode(KGB.recordedAs)
 _VALUE, _TEXT = ox.NamedNode(PROV.value), ox.NamedNode(KGB.text)
 _ANSWER, _DIGEST = ox.NamedNode(KGB.Answer), ox.NamedNode(KGB.digest)
 _COMMITMENT = ox.NamedNode(KGB.commitment)
-_ASSOCIATED, _MODEL = ox.NamedNode(PROV.wasAssociatedWith), ox.NamedNode(KGB.model)
 _PASS_KIND, _LIVE = ox.NamedNode(KGB.passKind), ox.Literal("live")
 _INFORMED_BY, _ENDED = ox.NamedNode(PROV.wasInformedBy), ox.NamedNode(PROV.endedAtTime)
 _CASE_ENDPOINT = ox.NamedNode(KGB.caseEndpoint)
@@ -146,13 +145,6 @@ class QuadRedactor:
             kept = self._published_quads(statements, kinds)
         if not kinds.isdisjoint(_ENDING):
             kept = list(self._with_end(kept, quads[0], kinds))
-        if KGB.TaskExecution in kinds and all(q.predicate != _ASSOCIATED for q in quads):
-            # Stores from before December 2026 record the agent only as the model.
-            kept += [
-                self._quad_like(q, self._published_term(q.object), _ASSOCIATED)
-                for q in quads
-                if q.predicate == _MODEL
-            ]
         if self._addresses.moves and not kinds.isdisjoint(_LINKED):
             kept += self._origin(quads[0])
         # Sorted by published IRIs: the order in the store depends on the recorded ones.
@@ -193,7 +185,6 @@ class QuadRedactor:
         subject = statements[0][0]
         sealed = self._is_sealed(subject, kinds)
         by_hand = not kinds.isdisjoint(_WRITTEN_BY_HAND)
-        is_activity = PROV.Activity in kinds
         published_subject = self._published_term(subject)
         recorded_graph = published_graph = None
         published = []
@@ -201,8 +192,6 @@ class QuadRedactor:
             if graph != recorded_graph:
                 recorded_graph, published_graph = graph, self._published_term(graph)
             if isinstance(value, ox.NamedNode):
-                if is_activity and predicate == _ALTERNATE:  # from an early publication
-                    predicate = _RECORDED_AS  # noqa: PLW2901 - the name today
                 published.append(
                     ox.Quad(published_subject, predicate, self.node(value.value), published_graph)
                 )
@@ -318,9 +307,6 @@ class QuadRedactor:
             and not any(c.isspace() for c in text)
         ):
             return _NOBODY  # a login name; names with spaces were entered for publication
-        if predicate == KGB.readStamp:  # of analyses in stores from before December 2026
-            graph, _, stamp = text.rpartition(" ")
-            return f"{self.node(graph).value} {stamp}"
         if predicate in _QUOTING and self._rules.level >= RedactionLevel.PROMPTS:
             return seal.text(text)
         if self._rules.level >= RedactionLevel.GOLD and (
@@ -357,7 +343,7 @@ class QuadRedactor:
             node = ox.NamedNode(text)
             texts = [_value(q) for q in self._database.quads_for_pattern(node, _VALUE, None)]
             left_out = (
-                not texts  # an earlier publication left it out
+                not texts  # left out of the publication that was imported
                 or (level is RedactionLevel.PROMPTS and self._is_prompt(node))
                 or any(map(is_unreadable, texts))
                 or any(map(self._rules.scrubber.tells, texts))
@@ -375,9 +361,6 @@ class QuadRedactor:
         for quad in quads:
             if quad.predicate == _VALUE:
                 commitment = self._committed(quad.subject, PROV.value, _value(quad))
-                yield self._quad_like(quad, commitment, _COMMITMENT)
-            elif quad.predicate.value == KGB.digest:  # left out by an early publication
-                commitment = self._committed(quad.subject, KGB.digest, _value(quad))
                 yield self._quad_like(quad, commitment, _COMMITMENT)
             elif quad.predicate.value != KGB.originalBytes:
                 yield self._quad_like(quad, quad.object)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from kgbench.connectors import keys
+from kgbench.connectors.declared import declarations
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
 from kgbench.publish.addresses import Addresses
@@ -19,10 +21,15 @@ from kgbench.publish.quad_redaction import RedactionRules
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people, local_names
 from kgbench.publish.veiling import DigestVeil, cases
+from kgbench.secrets import secret_names
 from kgbench.secrets.commitments import Commitments
-from kgbench.store import known_keys
+from kgbench.secrets.detection import SecretDetector
+from kgbench.store import commitment_key
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
+
+_CONNECTOR = ox.NamedNode(KGB.connector)
+_NAMED = re.compile(r"\bkey_env\b[\"']?\s*[=:]\s*[\"']?(\w+)")
 
 
 def prepare_rules(
@@ -38,9 +45,9 @@ def prepare_rules(
     """
     scrubber = Scrubber(
         local_names() | hosts_and_people(identifying_texts(view.database)),
-        known_keys.echoes(location),
+        SecretDetector(known_keys(view.database)),
     )
-    commitments = known_keys.commitments(location)
+    commitments = commitment_key.commitments(location)
     addresses = Addresses(
         view.iris.base,
         base,
@@ -51,6 +58,22 @@ def prepare_rules(
         runs,
     )
     return RedactionRules(level, scrubber, commitments, level), addresses
+
+
+def known_keys(database: ox.Store) -> frozenset[str]:
+    """Return the keys of this process, and those that the runs in a store used, if they are here.
+
+    These are in the variables of their connectors, and in those that configurations name.
+    """
+    texts = identifying_texts(database)
+    variables = {match[1] for text in texts for match in _NAMED.finditer(text)}
+    used = {quad.object for quad in database.quads_for_pattern(None, _CONNECTOR, None)}
+    for name, declared in declarations().items():
+        if declared.service is not None and ox.Literal(name) in used:
+            variables.update(declared.service.keys)
+    known = keys.keys_in_use() | keys.held(variables)
+    long = {key for key in known if len(key) >= secret_names.SHORTEST}
+    return secret_names.secrets_in_environment() | long
 
 
 def identifying_texts(database: ox.Store) -> Iterator[str]:

@@ -16,7 +16,6 @@ from kgbench.publish import (
     manifest,
     published_graph,
     recipe,
-    redirects,
     robots,
     root_files,
 )
@@ -313,7 +312,6 @@ class Publishing:
 
     def _finish(self, folder: Folder, earlier: Manifest, new_manifest: Manifest) -> Report:
         ours = earlier.files() | folder.journalled()
-        new_manifest.units["moved"] = redirects.write(folder, ours)
         signer = self.settings.signer
         if signer is not None:
             signer.sign(folder, new_manifest)
@@ -324,9 +322,7 @@ class Publishing:
             recipe.serialise(self.settings, self.addresses.store, new_manifest.versions),
         )
         signature_files = [] if signer is None else [KEYS, SIGNATURE]
-        write_sitemap(
-            folder, self.settings.base, signature_files, without=new_manifest.units["moved"].files
-        )
+        write_sitemap(folder, self.settings.base, signature_files)
         sums = sorted(folder.written.items())
         folder.write("SHA256SUMS", "".join(f"{checksum}  {path}\n" for path, checksum in sums))
         if signer is not None:

@@ -41,13 +41,13 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The parts of the damaged store that were read, what was written, and what is missing.
+    """The files of the damaged store that were read, what was written, and what is missing.
 
-    Data that only ``unread`` parts had are missing too, and cannot be listed. ``incomplete`` are
+    Data that only ``unread`` files had are missing too, and cannot be listed. ``incomplete`` are
     other resources (IRIs) with statements that could not be read.
     """
 
-    sources: list[str]
+    source: str
     unread: list[str]
     copied: list[CopiedGraph]
     missing: list[Missing]
@@ -73,9 +73,7 @@ def recover(path: Path, target: OwnedStore) -> Recovered:
         damaged = sorted({s for subjects in rebuilt.hurt.values() for s in subjects})
         incomplete = [s for s in damaged if not _is_below(s, removed) and not _is_result(s)]
         copied = copying.copy(rebuilt, target)
-        sources = [source.name for source in rebuilt.sources if source.salvage.graphs]
-        unread = [source.name for source in rebuilt.sources if not source.salvage.graphs]
-        return Recovered(sources, unread, copied, missing, incomplete)
+        return Recovered(rebuilt.source, rebuilt.unread, copied, missing, incomplete)
 
 
 def _is_result(iri: str) -> bool:

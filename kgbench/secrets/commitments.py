@@ -168,11 +168,8 @@ def commitment(nonce: str, value: str) -> str:
 
 
 def is_withheld(value: Json) -> bool:
-    """Return whether ``value`` in published JSON replaces a value that was left out.
-
-    Early publications have its SHA-256, unsalted, instead of a commitment.
-    """
-    return isinstance(value, dict) and value.keys() in ({"commitment"}, {"sha256"})
+    """Return whether ``value`` in published JSON replaces a value that was left out."""
+    return isinstance(value, dict) and value.keys() == {"commitment"}
 
 
 def _encoded(value: str) -> bytes:

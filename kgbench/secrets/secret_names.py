@@ -16,7 +16,8 @@ _FIELD = re.compile(
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _RECORDED = re.compile(r"(?i)api.?key|authorization|password|passwd|secret|access.?token|cookie")
 _VARIABLE = re.compile(r"(?i)(?:api|access|secret|auth).*(?:key|token)|(?:key|token|secret)$|passw")
-_SHORTEST: Final = 8  # characters; hiding shorter values would hide ordinary words
+SHORTEST: Final = 8
+"""The length from which values count as secrets; hiding shorter ones would hide ordinary words."""
 
 
 def is_secret_field(name: str) -> bool:
@@ -40,4 +41,4 @@ def secrets_in_environment(environment: Mapping[str, str] | None = None) -> froz
     """Return the values of variables whose names suggest secrets; by default of this process."""
     variables = os.environ if environment is None else environment
     secrets = {value.strip() for name, value in variables.items() if _VARIABLE.search(name)}
-    return frozenset(secret for secret in secrets if len(secret) >= _SHORTEST)
+    return frozenset(secret for secret in secrets if len(secret) >= SHORTEST)

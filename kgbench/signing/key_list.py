@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kgbench.errors import SignatureError
 from kgbench.signing import proofs
@@ -36,14 +36,6 @@ class KeyEntry:
     revoked: str | None = None
     reason: str | None = None
 
-    @classmethod
-    def of(cls, item: Mapping[str, Any]) -> KeyEntry:
-        """Return the entry in decoded JSON; fields of earlier versions are ignored.
-
-        Raises :class:`TypeError` if there is no key.
-        """
-        return cls(**{field.name: item[field.name] for field in fields(cls) if field.name in item})
-
 
 class KeyList:
     """Public keys, oldest first."""
@@ -64,7 +56,9 @@ class KeyList:
         """
         list_path = path.with_name(path.name + SUFFIX)
         try:
-            return cls(map(KeyEntry.of, json.loads(list_path.read_text(encoding="utf-8"))))
+            return cls(
+                KeyEntry(**item) for item in json.loads(list_path.read_text(encoding="utf-8"))
+            )
         except (OSError, ValueError, TypeError, RecursionError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is damaged"
             raise SignatureError(

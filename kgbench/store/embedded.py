@@ -16,7 +16,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.rdf import integer
-from kgbench.store import checksums, declared, layouts, registry, snapshots, watching
+from kgbench.store import checksums, declared, layouts, registry, snapshots
 from kgbench.store.databases import (
     UNFINISHED,
     Database,
@@ -55,14 +55,13 @@ class EmbeddedStore(Database):
         self._publishing = threading.Lock()
         self._db: ox.Store | None = None
         self._unflushed = 0
-        left_open, new = False, False
+        left_open = False
         if path is None:
             self._db = ox.Store()
         else:
             refuse_unfinished(path)
             self._lock = lock_folder(path)
             self._inode = os.fstat(self._lock.fileno()).st_ino
-            new = not (path / "data").exists()
             try:
                 for folder in (path, path / "snapshots"):
                     snapshots.sweep(folder)
@@ -76,16 +75,15 @@ class EmbeddedStore(Database):
                 raise
         try:
             with converted_failures(self.location):
-                layouts.bring_up(self)
+                layouts.check(self)
                 declared.load(self)
                 self._stamps = registry.stamps(self)
                 self._registered = registry.last_registration(self)
                 if left_open:
                     self._sweep()
                 if path is not None:
-                    self._publish(fresh=new)
+                    self._publish()
                     self._publisher = snapshots.Publisher(self._publish)
-                    watching.begin(self)
         except BaseException:
             self.close()
             raise
@@ -179,7 +177,6 @@ class EmbeddedStore(Database):
 
     def close(self) -> None:
         """See :meth:`~kgbench.store.protocol.Store.close`."""
-        watching.end(self)
         publisher, self._publisher = self._publisher, None
         try:
             if publisher is not None:
@@ -226,11 +223,7 @@ class EmbeddedStore(Database):
         if self._path is not None:
             self._publish()
 
-    def to_examine(self) -> Path:
-        """See :class:`~kgbench.store.watching.Watched`."""
-        return self._publish()
-
-    def _publish(self, *, fresh: bool = True, close: bool = False) -> Path:
+    def _publish(self, *, close: bool = False) -> None:
         """Publish a snapshot; with ``close``, close the database as soon as it is copied.
 
         Files that the engine merges after that would no longer be shared with the snapshot.
@@ -243,7 +236,7 @@ class EmbeddedStore(Database):
                 self._db = None
 
         with self._publishing, self._converted_errors():
-            return snapshots.publish(copy, self._path / "snapshots", fresh=fresh)
+            snapshots.publish(copy, self._path / "snapshots")
 
     def _leave_folder(self) -> None:
         """Free disk space after closing the database, and write the checksums of its files."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examination of a database, in a child process that damage may kill.
+"""Reading of a whole database, in a child process that damage may kill.
 
-``python -m kgbench.store.examination FOLDER DEPTH MEMORY``, started by :func:`examine`. It computes
-count and digest of every graph. Oxigraph keeps each quad of a named graph in six indexes, and
-answers a pattern from one of them; with the depth ``indexes``, all of them are read and compared,
-so that every block that a query could need is read. The result is one line of JSON on standard
-output.
+``python -m kgbench.store.examination FOLDER FILE MEMORY``, started by :func:`examine`. It computes
+count and digest of every graph; the result is one line of JSON on standard output. With a ``FILE``,
+all that can be read is also written to it as N-Quads. Oxigraph has each quad in several indexes. A
+damaged block ends the reading of one of them, and an unreadable term makes every quad with it
+unreadable, so the rest of a damaged graph is read by predicate and by subject as well.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from functools import partial
-from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyoxigraph as ox
 
@@ -26,32 +24,36 @@ from kgbench.children import lockdown, one_task
 from kgbench.children.endings import ChildTimeout
 from kgbench.errors import KgbenchError
 from kgbench.store import digests, maintenance, registry
-from kgbench.store.databases import Damaged, Database, short_message
+from kgbench.store.databases import Database, short_message
 from kgbench.store.iris import Iris
 
 MEMORY = 4 << 30  # bytes of address space
-_SECONDS = 120.0  # for any database, regardless of its size
-_PER_BYTE = 1e-4  # seconds: about twenty times the need of an undamaged database
-_POPULAR = 1_000  # quads of an object from which on it is looked up only once
+_SECONDS = 600.0  # for any database, regardless of its size
+_PER_BYTE = 1e-3  # seconds: far more than any database needs that can be read at all
+_SAME = 1_000  # consecutive errors after which an index is given up
+_FAILURES = (OSError, RuntimeError, ValueError, SyntaxError)
 
 
 @dataclass(slots=True)
 class Examination:
-    """The result of examining one database, an owner's files or a snapshot.
+    """What was read of one database, an owner's files or a snapshot.
 
     ``damage`` are messages about unreadable parts, ``problems`` about disagreements of registry and
-    graphs. ``graphs`` has the number of triples and the digest of each graph that was read
-    completely, ``stamps`` the change stamps in the registry.
+    graphs, and ``registered`` are the graphs in the registry; damage leaves the last two empty.
+    ``graphs`` has the number of triples and the digest of each graph that was read completely.
+    ``hurt`` maps the others, where they were written to a file, to the subjects (IRIs) with
+    unreadable triples.
     """
 
     layout: int | None = None
+    registered: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     graphs: dict[str, tuple[int, str]] = field(default_factory=dict)
-    stamps: dict[str, int] = field(default_factory=dict)
+    hurt: dict[str, list[str]] = field(default_factory=dict)
 
 
-class Part(Database):
+class _Part(Database):
     """A database of a store, opened for reading without owning the store."""
 
     def __init__(self, folder: Path) -> None:
@@ -65,15 +67,15 @@ class Part(Database):
         return self._store
 
 
-def examine(folder: Path, *, indexes: bool = True) -> Examination:
-    """Examine the database in ``folder`` in a child process with limits of memory and time.
+def examine(folder: Path, file: Path | None = None) -> Examination:
+    """Read the database in ``folder`` in a child process with limits of memory and time.
 
-    Damage raises no error: a child that fails is itself a finding.
+    What can be read is written to ``file``, if given. Damage raises no error: a child that fails is
+    itself a finding, and nothing that it has written may be used.
     """
-    size = sum(file.stat().st_size for file in folder.glob("*") if file.is_file())
+    size = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
     seconds = _SECONDS + size * _PER_BYTE
-    depth = "indexes" if indexes else "graphs"
-    arguments = [str(folder), depth, str(MEMORY)]
+    arguments = [str(folder), "" if file is None else str(file), str(MEMORY)]
     try:
         child = one_task.run("kgbench.store.examination", *arguments, seconds=seconds)
     except ChildTimeout:
@@ -86,121 +88,132 @@ def examine(folder: Path, *, indexes: bool = True) -> Examination:
     return Examination(graphs=graphs, **document)
 
 
-def examine_in_process(folder: Path, *, indexes: bool = True) -> Examination:
-    """Examine the database in ``folder`` in this process."""
+def read(folder: Path, out: IO[bytes] | None = None) -> Examination:
+    """Read the database in ``folder`` in this process; see :func:`examine`."""
     result = Examination()
     try:
-        part = Part(folder)
-    except (OSError, RuntimeError, ValueError) as error:
+        part = _Part(folder)
+    except _FAILURES as error:
         result.damage.append(f"it cannot be opened: {short_message(error)}")
         return result
-    database = part.database
+    reader = _Reader(part.database, out)
+    graphs = reader.graphs()
+    if reader.failure is not None:
+        result.damage.append(f"the list of graphs: {reader.failure}")
     predicates: set[ox.NamedNode] = set()
-    graphs = _attempt(result, "the list of graphs", lambda: list(database.named_graphs())) or []
     for graph in graphs:
-        reading = partial(_graph, database, graph, result, predicates if indexes else None)
-        _attempt(result, graph.value, reading)
-    for graph in (None, *graphs) if indexes else ():
-        popular: set[object] = set()
-        for predicate in predicates:
-            label = f"{predicate} in {'any graph' if graph is None else graph.value}"
-            reading = partial(_by_object, database, graph, predicate, popular, result)
-            _attempt(result, label, reading)
+        digest = digests.Digest()
+        for quad in reader.quads(graph, (None, None, None, graph)):
+            digest.add(quad.triple)
+            predicates.add(quad.predicate)
+        if reader.failure is None:
+            result.graphs[graph.value] = digest.triples, digest.value
+        else:
+            result.damage.append(f"{graph.value}: {reader.failure}")
     if not result.damage:
-        _attempt(result, "the registry", lambda: _registry(part, result))
+        _check(part, result)
+    elif out is not None:
+        for graph in graphs:
+            if graph.value not in result.graphs:
+                result.hurt[graph.value] = sorted(_read_on(reader, graph, predicates))
     return result
 
 
-def _attempt(result: Examination, label: str, work: Callable[[], Any]) -> Any:
-    """Return the result of ``work``; if it fails, record a message and return ``None``."""
+def _check(part: _Part, result: Examination) -> None:
+    """Check whether registry and graphs agree."""
     try:
-        return work()
-    except Damaged as error:
-        result.damage.append(f"{label}: {error}")
+        checked = maintenance.check(part)
     except KgbenchError as error:
         result.problems.append(str(error))
-    except (OSError, RuntimeError, ValueError, SyntaxError) as error:
-        result.damage.append(f"{label}: {short_message(error)}")
-    return None
+    except _FAILURES as error:
+        result.damage.append(f"the registry: {short_message(error)}")
+    else:
+        result.layout = checked.layout
+        result.problems += checked.problems
+        result.registered = sorted(registry.graphs(part))
 
 
-def _graph(
-    database: ox.Store,
-    graph: ox.NamedNode,
-    result: Examination,
-    predicates: set[ox.NamedNode] | None,
-) -> None:
-    """Read a graph completely; with ``predicates``, look up each of its subjects, too."""
-    digest = digests.Digest()
-    quads = database.quads_for_pattern(None, None, None, graph)
-    for subject, of_subject in groupby(_counted(quads, digest), key=lambda quad: quad.subject):
-        count = 0
-        for quad in of_subject:
-            count += 1
-            if predicates is not None:
-                predicates.add(quad.predicate)
-        if predicates is not None:
-            lookup = database.quads_for_pattern(subject, None, None, None)
-            _compare(result, subject, count, sum(quad.graph_name == graph for quad in lookup))
-    result.graphs[graph.value] = digest.triples, digest.value
+def _read_on(reader: _Reader, graph: ox.NamedNode, predicates: set[ox.NamedNode]) -> set[str]:
+    """Write the readable rest of a graph; return the subjects that are incomplete."""
+    subjects = {quad.subject for quad in reader.quads(graph, (None, None, None, graph))}
+    for predicate in predicates:
+        subjects |= {quad.subject for quad in reader.either(graph, None, predicate)}
+    hurt = set()
+    for subject in subjects:
+        for _ in reader.either(graph, subject, None):
+            pass
+        if reader.failure is not None:
+            hurt.add(getattr(subject, "value", str(subject)))
+    return hurt
 
 
-def _counted(quads: Iterable[ox.Quad], digest: digests.Digest) -> Iterator[ox.Quad]:
-    for quad in quads:
-        digest.add(quad.triple)
-        yield quad
+class _Reader:
+    """A reader of quad patterns that skips unreadable quads, and writes the others to ``out``.
 
-
-def _by_object(
-    database: ox.Store,
-    graph: ox.NamedNode | None,
-    predicate: ox.NamedNode,
-    popular: set[object],
-    result: Examination,
-) -> None:
-    """Read the quads of a predicate, and look up each of their objects.
-
-    Objects with very many quads are looked up once for all predicates, and added to ``popular``.
+    Afterwards ``failure`` is a message about what could not be read, or ``None``.
     """
-    quads = database.quads_for_pattern(None, predicate, None, graph)
-    for term, of_object in groupby(quads, key=lambda quad: quad.object):
-        count = sum(1 for _ in of_object)
-        if term in popular:
-            continue
-        same = total = 0
-        for quad in database.quads_for_pattern(None, None, term, graph):
-            total += 1
-            # Bug of Oxigraph 0.5.13: a look-up of 255 also yields 256 to 511.
-            same += quad.predicate == predicate and quad.object == term
-        if total > _POPULAR:
-            popular.add(term)
-        _compare(result, term, count, same)
 
+    def __init__(self, database: ox.Store, out: IO[bytes] | None) -> None:
+        self._database = database
+        self._out = out
+        self.failure: str | None = None
 
-def _compare(result: Examination, term: object, expected: int, number: int) -> None:
-    if number != expected:
-        result.damage.append(f"{str(term)[:100]}: {number} of {expected} quads are in every index")
+    def quads(self, graph: ox.NamedNode, pattern: tuple[Any, Any, Any, Any]) -> Iterator[ox.Quad]:
+        """Yield the quads of a pattern that are in ``graph``."""
+        self.failure = None
+        try:
+            quads = self._database.quads_for_pattern(*pattern)
+        except _FAILURES as error:
+            self.failure = short_message(error)
+            return
+        for quad in self._readable(quads):
+            if quad.graph_name == graph:
+                if self._out is not None:
+                    self._out.write(f"{quad} .\n".encode())
+                yield quad
 
+    def either(self, graph: ox.NamedNode, subject: Any, predicate: Any) -> Iterator[ox.Quad]:
+        """Yield quads from the index of a graph and, if it is damaged, from that of all graphs."""
+        yield from self.quads(graph, (subject, predicate, None, graph))
+        if self.failure is not None:
+            yield from self.quads(graph, (subject, predicate, None, None))
 
-def _registry(part: Part, result: Examination) -> None:
-    checked = maintenance.check(part)
-    result.layout = checked.layout
-    result.problems += checked.problems
-    result.stamps = registry.stamps(part)
+    def graphs(self) -> list[ox.NamedNode]:
+        """Return the graphs of the database, from their list or, if damaged, from all quads."""
+        self.failure = None
+        names = set(self._readable(self._database.named_graphs()))
+        if self.failure is not None:
+            quads = self._readable(self._database)
+            names |= {q.graph_name for q in quads if isinstance(q.graph_name, ox.NamedNode)}
+        return sorted(names, key=lambda graph: graph.value)
+
+    def _readable(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Yield the readable ``items``; an error of one does not end the iteration."""
+        source, in_a_row = iter(items), 0
+        while in_a_row < _SAME:
+            try:
+                item = next(source)
+            except StopIteration:
+                return
+            except _FAILURES as error:
+                self.failure = short_message(error)
+                in_a_row += 1
+                continue
+            in_a_row = 0
+            yield item
 
 
 def main() -> None:
-    """Run the examination in the child process."""
-    folder, depth, memory = sys.argv[1:]
-    limit(int(memory))
-    result = examine_in_process(Path(folder), indexes=depth == "indexes")
-    print(json.dumps(asdict(result)))  # noqa: T201 - the result for the parent
-
-
-def limit(memory: int) -> None:
-    """Limit the address space of this process (bytes), and end with the parent."""
+    """Read the database in the child process."""
+    folder, file, memory = sys.argv[1:]
     lockdown.die_with_parent(os.getppid())
-    lockdown.limit_memory(memory)
+    lockdown.limit_memory(int(memory))
+    if file:
+        with Path(file).open("wb") as out:
+            result = read(Path(folder), out)
+    else:
+        result = read(Path(folder))
+    print(json.dumps(asdict(result)))  # noqa: T201 - the result for the parent
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@ A store identifies dialogues, prompts, calls, answers, evaluations and texts by 
 does not have a file for each of them. Therefore a publication uses fragments: of the document of
 the task execution for dialogues and their parts, of an index for texts of a run, of the document of
 an analysis or invalidation for its parts, and of the document of a pass for a person's verdicts. An
-import converts them back to paths; it also reads publications from before December 2026, in which
-each dialogue had a document.
+import converts them back to paths.
 
 >>> dialogue = "https://example.org/run/r1/oracle/Spell/0-d1d1d1d1"
 >>> published_iri(dialogue, {})
@@ -43,12 +42,10 @@ _TEXT = re.compile(r"(.*/run/[^/#]+/text)/([0-9a-z]*([0-9a-z]))")
 _OWN_GRAPH = re.compile(r"(.*/(?:analysis|invalidation)/[^/#]+)/([^#]+)")
 
 _OF_DIALOGUE = re.compile(rf"(.*/run/[^/#]+/{_EXECUTION})#({_NAME})")
-_OF_PART = re.compile(
-    rf"(.*/run/[^/#]+/{_EXECUTION})(?:#({_NAME})-|/({_NAME})#)([0-9]+)-([a-z]+(?:-[0-9a-z]+)*)"
-)
+_OF_PART = re.compile(rf"(.*/run/[^/#]+/{_EXECUTION})#({_NAME})-([0-9]+)-([a-z]+(?:-[0-9a-z]+)*)")
 _KIND = r"(evaluation|verdict|judged-[0-9]+)"
 _WHICH = rf"(?:([0-9]+)-)?{_KIND}-([^/#]+)"
-_OF_EVALUATION = re.compile(rf"(.*/)run/[^/#]+/({_EXECUTION})(?:#({_NAME})-|/({_NAME})#){_WHICH}")
+_OF_EVALUATION = re.compile(rf"(.*/)run/[^/#]+/({_EXECUTION})#({_NAME})-{_WHICH}")
 _OF_FOREIGN = re.compile(rf"(.*/)thing/[0-9a-f]{{24}}#{_WHICH}/({_EXECUTION}/{_NAME})")
 _OF_DECIDED = re.compile(rf"(.*/pass/[^/#]+)#{_KIND}-([^/#]+)")
 _OF_OWN_GRAPH = re.compile(r"(.*/(?:analysis|invalidation)/[^/#]+)#([^#]+)")
@@ -138,12 +135,12 @@ _RECORDED: _Names = (
     (_OF_TEXT, lambda it: f"{it[1]}/{it[2]}"),
     (
         _OF_EVALUATION,
-        lambda it: _evaluation(it[1], f"{it[2]}/{it[3] or it[4]}", it[5], it[6], it[7]),
+        lambda it: _evaluation(it[1], f"{it[2]}/{it[3]}", it[4], it[5], it[6]),
     ),
     (_OF_FOREIGN, lambda it: _evaluation(it[1], it[5], it[2], it[3], it[4])),
     (_OF_DECIDED, lambda it: f"{it[1]}/verdict/{it[3]}{_place(it[2])}"),
     (_OF_OWN_GRAPH, lambda it: f"{it[1]}/{it[2]}"),
-    (_OF_PART, lambda it: f"{it[1]}/{it[2] or it[3]}/{it[4]}/{it[5].replace('-', '/')}"),
+    (_OF_PART, lambda it: f"{it[1]}/{it[2]}/{it[3]}/{it[4].replace('-', '/')}"),
     (_OF_DIALOGUE, lambda it: f"{it[1]}/{it[2]}"),
 )
 
@@ -156,16 +153,6 @@ def dialogue(iri: str) -> str | None:
     """
     match = _IN_DIALOGUE.fullmatch(iri)
     return None if match is None else match[1]
-
-
-def page_before(path: str) -> tuple[str, str] | None:
-    """Return document and fragment of a dialogue that earlier publications had at ``path``.
-
-    >>> page_before("run/r1/oracle/Spell/0-d1d1d1d1")
-    ('run/r1/oracle/Spell', '0-d1d1d1d1')
-    """
-    match = _DIALOGUE.fullmatch(path)
-    return None if match is None else (match[1], match[2])
 
 
 def fragment(iri: str) -> str:

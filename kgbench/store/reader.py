@@ -11,7 +11,7 @@ from typing import IO, Self
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse
-from kgbench.store import layouts, snapshots, watching
+from kgbench.store import layouts, snapshots
 from kgbench.store.databases import (
     Damaged,
     Database,
@@ -62,20 +62,14 @@ class SnapshotReader(Database, ReadOnly):
             except BaseException:
                 self.close()
                 raise
-            watching.begin(self)
             return
         existing = snapshots.all_of(folder)
         if existing and all(map(snapshots.damage, existing)):
             raise all_damaged(path)
         raise StoreError(f"the store {path} has no snapshot to read yet: try again in a moment")
 
-    def to_examine(self) -> Path:
-        """See :class:`~kgbench.store.watching.Watched`."""
-        return self.snapshot
-
     def close(self) -> None:
         """Close the snapshot."""
-        watching.end(self)
         self._db = None
         if self._lock_file is not None:
             self._lock_file.close()

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recovery of a damaged store: reassembles its newest readable state.
+"""Recovery of a damaged store: all that its newest readable files have.
 
-A graph is taken from the owner's files if it can be read completely there, else from the newest
-snapshot in which it can. If newer parts have more of it, their readable quads are added, because
-results are only ever added to graphs.
+These are the owner's files or, if the engine cannot open them, the newest snapshot that it can.
+Snapshots share most files with the store, so that older ones have nothing to add.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -19,36 +17,27 @@ import pyoxigraph as ox
 from kgbench.errors import StoreError
 from kgbench.store import registry, snapshots
 from kgbench.store.databases import Database
+from kgbench.store.examination import examine
 from kgbench.store.iris import Iris
 from kgbench.store.read_only import ReadOnly
-from kgbench.store.salvage import SalvageResult, salvage
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
-
-_AT_ONCE = 10_000  # quads
-
-
-@dataclass(slots=True)
-class Source:
-    """A part of a store, and what was salvaged from it."""
-
-    name: str
-    salvage: SalvageResult
 
 
 @dataclass(slots=True)
 class RebuiltStore(Database, ReadOnly):
     """A database with the readable content of the store at ``location``.
 
-    ``sources`` are the parts that were read. ``hurt`` maps each graph that no part has completely
-    to the subjects with missing triples.
+    ``source`` names the files that were read, and ``unread`` the newer ones that cannot be opened.
+    ``hurt`` maps each incomplete graph to the subjects with missing triples.
     """
 
     location: str
+    source: str
+    unread: list[str]
+    hurt: dict[str, list[str]]
     _db: ox.Store | None
     iris: Iris = field(default_factory=Iris)
-    sources: list[Source] = field(default_factory=list)
-    hurt: dict[str, set[str]] = field(default_factory=dict)
 
     def remove(self, graph: str, subject: str) -> None:
         """Remove the triples about a subject from a graph."""
@@ -70,39 +59,17 @@ class RebuiltStore(Database, ReadOnly):
         for quad in self._store.quads_for_pattern(None, None, term, ox.NamedNode(graph)):
             yield quad.triple
 
-    def add_part(self, salvaged: SalvageResult, file: Path, graphs: set[str]) -> None:
-        """Add the quads of a part, and update which subjects lack triples in all parts so far."""
-        quads = ox.parse(path=str(file), format=ox.RdfFormat.N_QUADS)
-        selected = (quad for quad in quads if getattr(quad.graph_name, "value", None) in graphs)
-        while batch := list(islice(selected, _AT_ONCE)):
-            self._store.bulk_extend(batch)
-        for graph in graphs & self.hurt.keys() & salvaged.graphs:  # incomplete in a newer part
-            lacking = self.hurt[graph] - salvaged.hurt.get(graph, set())
-            self.hurt[graph] -= {subject for subject in lacking if self._has(graph, subject)}
-        for graph in graphs & salvaged.hurt.keys() - self.hurt.keys():
-            self.hurt[graph] = set(salvaged.hurt[graph])
-
-    def _has(self, graph: str, subject: str) -> bool:
-        name, node = ox.NamedNode(graph), ox.NamedNode(subject)
-        return next(iter(self._store.quads_for_pattern(node, None, None, name)), None) is not None
-
     def tidy(self) -> None:
-        """Remove duplicate stamps and entries of missing graphs, and force a new declaration."""
-        catalogue = self.iris.catalogue
-        self._store.update(fill("latest-stamps.ru", catalogue=catalogue))
-        node = ox.NamedNode(catalogue)
+        """Remove entries of missing graphs, and force a new declaration."""
+        node = ox.NamedNode(self.iris.catalogue)
         self._remove(node, node, ox.NamedNode(KGB.declaredDigest))
         existing = set(self.graphs())
         for graph in registry.graphs(self):
             if graph not in existing:
-                self.forget(graph)
-
-    def forget(self, graph: str) -> None:
-        """Remove a graph with its registry entry."""
-        drops = f"DROP SILENT GRAPH <{graph}>"
-        self._store.update(
-            fill("drop.ru", catalogue=self.iris.catalogue, graphs=f"<{graph}>", drops=drops)
-        )
+                graphs, drops = f"<{graph}>", f"DROP SILENT GRAPH <{graph}>"
+                self._store.update(
+                    fill("drop.ru", catalogue=self.iris.catalogue, graphs=graphs, drops=drops)
+                )
 
     def close(self) -> None:
         """Close the database."""
@@ -120,39 +87,17 @@ def rebuild(path: Path, scratch: Path) -> RebuiltStore:
 
     Raises :class:`~kgbench.errors.StoreError` if nothing can be read.
     """
-    rebuilt = RebuiltStore(str(path), ox.Store(str(scratch / "database")))
-    files = []
-    folders = [path / "data", *snapshots.all_of(path / "snapshots")]
-    for number, folder in enumerate(folder for folder in folders if folder.is_dir()):
-        file = scratch / f"{number}.nq"
+    file = scratch / "read.nq"
+    unread: list[str] = []
+    for folder in (path / "data", *snapshots.all_of(path / "snapshots")):
         name = "owner's files" if folder.name == "data" else f"snapshot {int(folder.name)}"
-        rebuilt.sources.append(Source(name, salvage(folder, file)))
-        files.append(file)
-        if rebuilt.sources[-1].salvage.graphs and not rebuilt.sources[-1].salvage.hurt:
-            break  # complete: older parts have nothing to add
-    readable = [source.salvage for source in rebuilt.sources if source.salvage.graphs]
-    if not readable:
-        raise StoreError(f"nothing of the store {path} can be read: restore it from a backup")
-    graphs = _graphs_to_recover(rebuilt, readable)
-    for source, file in zip(rebuilt.sources, files, strict=True):
-        rebuilt.add_part(source.salvage, file, graphs)
-        for graph in source.salvage.whole & graphs:
-            graphs.discard(graph)  # older parts have nothing to add to it
-        file.unlink()
-    rebuilt.tidy()
-    return rebuilt
-
-
-def _graphs_to_recover(rebuilt: RebuiltStore, readable: list[SalvageResult]) -> set[str]:
-    """Return the graphs to recover: those up to the newest part with a readable catalogue.
-
-    Graphs that only older parts have were dropped since, or are completely unreadable.
-    """
-    catalogue = rebuilt.iris.catalogue
-    newest = next((salvaged for salvaged in readable if catalogue in salvaged.whole), None)
-    wanted: set[str] = set()
-    for salvaged in readable:
-        wanted |= salvaged.graphs
-        if salvaged is newest:
-            break
-    return wanted
+        found = examine(folder, file)
+        if (found.graphs or found.hurt) and file.stat().st_size:
+            database = ox.Store(str(scratch / "database"))
+            database.bulk_load(path=str(file), format=ox.RdfFormat.N_QUADS)
+            file.unlink()
+            rebuilt = RebuiltStore(str(path), name, unread, found.hurt, database)
+            rebuilt.tidy()
+            return rebuilt
+        unread.append(name)
+    raise StoreError(f"nothing of the store {path} can be read: restore it from a backup")

@@ -112,7 +112,7 @@ class RemoteStore:
         self._in_doubt = False  # whether the server may lack a write whose stamps we have
         try:
             self._lease = Lease(self._client, self.iris, self.location)
-            layouts.bring_up(self)
+            layouts.check(self)
             declared.load(self)
             self._read_registry()
             if self._lease.taken_over:

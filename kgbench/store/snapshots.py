@@ -44,12 +44,11 @@ def newest(folder: Path) -> Path | None:
     return next(iter(all_of(folder)), None)
 
 
-def publish(copy: Callable[[str], None], folder: Path, *, fresh: bool = True) -> Path:
+def publish(copy: Callable[[str], None], folder: Path) -> Path:
     """Make a new snapshot below ``folder``, and remove old ones that have no readers.
 
-    ``copy`` copies the database to a path. ``fresh`` says that files that the newest snapshot lacks
-    were written by this process. A large spare is removed before, because three snapshots of a
-    store that grows can take three times its space.
+    ``copy`` copies the database to a path. A large spare is removed before, because three snapshots
+    of a store that grows can take three times its space.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
@@ -61,7 +60,7 @@ def publish(copy: Callable[[str], None], folder: Path, *, fresh: bool = True) ->
     try:
         copy(str(unfinished))
         (folder / f"{name}.lock").touch()
-        checksums.take(unfinished, snapshot, before, fresh=fresh)
+        checksums.take(unfinished, snapshot, before)
     except OSError:
         shutil.rmtree(unfinished, ignore_errors=True)  # frees disk space, which is probably scarce
         raise
@@ -102,10 +101,7 @@ def _note(snapshot: Path) -> Path:
 
 
 def _next_number(folder: Path) -> int:
-    """Return a number above those of all earlier snapshots, after recording it.
-
-    Earlier versions numbered snapshots by the clock; counting continues from their numbers.
-    """
+    """Return a number above those of all earlier snapshots, after recording it."""
     record = folder / "sequence"
     try:
         last = int(record.read_text(encoding="ascii"))

@@ -232,7 +232,8 @@ class Attack:
         )
         self.tally.harmless += unharmed
         self._check(place, unharmed=unharmed)
-        self._recover(place, set().union(*(lines for lines, _ in readable.values())))
+        data, *copies = (lines for lines, _ in readable.values())
+        self._recover(place, next((lines for lines in (data, *reversed(copies)) if lines), set()))
         (self.folder / "q.rq").write_text(COUNT, encoding="utf-8")
         for command in ("status", "query q.rq", "analyze leaderboard", "run c.yaml"):
             self._given(*command.split(), "--store", str(place))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import socket
@@ -216,8 +215,7 @@ def _retry_delay(_: Attack) -> Pieces:
 
 def _echo(attack: Attack) -> Pieces:
     key = attack.secrets
-    forms = [key, base64.b64encode(key.encode()).decode(), key.encode().hex()]
-    forms.append("".join(f"%{ord(c):02X}" for c in key))
+    forms = [key, "".join(f"%{ord(c):02X}" for c in key)]
     body = json.dumps({"error": {"message": " ".join(forms), "code": key}}).encode()
     escaped = body.replace(b"+", b"\\u002B")
     yield from _whole(escaped, _JSON, f"x-request-id: {key}", status="400 No")

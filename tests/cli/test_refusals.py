@@ -165,7 +165,7 @@ def test_only_the_command_that_is_named_is_made(words, made):
         ("reevaluate",),
         ("review", "import", "verdicts.csv"),
         ("serve", "--review"),
-        *(("store", name) for name in ("compact", "migrate", "optimize")),
+        *(("store", name) for name in ("compact", "optimize")),
     ],
 )
 @pytest.mark.parametrize("empty", [False, True])

@@ -10,6 +10,7 @@ from itertools import takewhile
 import pytest
 
 from kgbench import config
+from kgbench.cli import run_report
 from kgbench.engine import (
     estimates,
     planning,
@@ -187,6 +188,15 @@ def test_no_first_call_is_made_where_a_limit_leaves_no_room(server):
     assert again.limit == "--max-tokens 800"
     assert len(server.ledger) == asked
     assert len(said) == 3  # the first call, its answer, and the minutes
+
+
+def test_a_paid_run_suggests_a_backup(server, table, capsys):
+    """The report of a run that cost money names the command for a backup; others do not."""
+    paid, free = (plan_of(server, 1, prices=table), planned(LABEL, "baseline:oracle"))
+    for plan, suggests in ((paid, True), (free, False)):
+        with open_store("memory:") as store:
+            run_report.report(store, plan, hold(store, plan), "s", whole_store=True, json_=False)
+        assert ("kgbench store backup FILE.nq.gz --store s" in capsys.readouterr().out) is suggests
 
 
 def test_cost_limit_stops_before_it_is_passed(server, table):

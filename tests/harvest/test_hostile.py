@@ -123,7 +123,7 @@ def test_blank_nodes_are_refused_at_once(groups, tmp_path, name):
     path = groups["ada"].site / name
     content = proofs.read(path.read_bytes())
     nodes = [f"_:{number}" for number in range(60)]
-    content["follows"] = [{"id": node, "follows": nodes} for node in nodes]
+    content["about"] = [{"id": node, "about": nodes} for node in nodes]
     path.write_text(proofs.serialise(content))
     [refused] = harvested([groups["ada"].site], tmp_path / "s")
 

@@ -12,7 +12,7 @@ import pytest
 
 from kgbench.analysis.declared_scores import check_selectors
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.score_selectors import Selector, with_left_out_notes
+from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.importers.archives import ResultFile
@@ -21,7 +21,6 @@ from kgbench.importers.load import Summary, load
 from kgbench.model import Outcome
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
-from kgbench.vocab import KGB
 from tests.support.archives import as_json, dialogue_v3, record_v1, record_v3
 from tests.support.commands import printed
 from tests.support.validation import assert_conforms
@@ -50,21 +49,6 @@ def test_an_error_is_averaged_as_agreement(record: Any) -> None:
             check_selectors(store, [Selector("*", "persons_relative_error")], Path("own.ttl"))
     scores = dict(zip(table.column("model"), table.column("score"), strict=True))
     assert scores == {"exact": 1.0, "few": 0.75, "floods": 0.0}
-
-
-def test_an_error_of_an_earlier_import_is_left_out_with_a_word() -> None:
-    """A store whose catalogue has the error as main metric averages nothing, and says so."""
-    with open_store("memory:") as store:
-        (run,) = read_runs(ResultFile("f.json", as_json([OLD(scores=error(9.0))])), store.iris)
-        load(store, run)
-        store.update(
-            f"DELETE {{ GRAPH ?g {{ ?c <{KGB.mainMetric}> ?m }} }} "
-            f"INSERT {{ GRAPH ?g {{ ?c <{KGB.mainMetric}> ?e }} }} "
-            f"WHERE {{ GRAPH ?g {{ ?c <{KGB.mainMetric}> ?m . ?m <{KGB.agreementOf}> ?e }} }}"
-        )
-        table = with_left_out_notes(store, leaderboard(store, select(store)))
-    assert table.rows == ()
-    assert any("'persons_relative_error' is an error, best at 0" in note for note in table.notes)
 
 
 def imported(content: bytes, name: str = "f.json") -> tuple[Summary, list[Any]]:

@@ -47,12 +47,11 @@ def test_a_manifest_is_read_as_written(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["../mine.txt", "/etc/hosts", "run/../../mine.txt"])
-@pytest.mark.parametrize("line", ["{}", "0" * 64 + "  {}"])
-def test_files_outside_the_folder_are_not_ours(tmp_path, path, line):
+def test_files_outside_the_folder_are_not_ours(tmp_path, path):
     """A manifest that lists files outside the folder, which would be removed, is refused."""
     unit = {"key": "", "dumps": [], "facts": {}}
     (tmp_path / "manifest.json").write_text(json.dumps({**WHOLE, "units": {"a": unit}}))
-    (tmp_path / "files-a.txt").write_text(f"{line.format(path)}\n")
+    (tmp_path / "files-a.txt").write_text(f"{'0' * 64}  {path}\n")
 
     with pytest.raises(PublicationRefused, match=f"names {path}, which is outside the folder"):
         manifest.read(tmp_path)

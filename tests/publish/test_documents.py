@@ -7,9 +7,8 @@ import re
 
 import pyoxigraph as ox
 
-from kgbench.publish import execution_pages, page_renderer, redirects
+from kgbench.publish import execution_pages, page_renderer
 from kgbench.publish.checks import check
-from kgbench.publish.folder import STATE
 from tests.publish.conftest import publish
 
 
@@ -73,25 +72,3 @@ def test_long_executions_have_several_pages(recorded, tmp_path, monkeypatch):
             assert f'<section class="dialogue" id="{name}">' in page
             assert f'id="{name}-0-answer"' in page
     assert wrong(site) == []
-
-
-def test_earlier_addresses_lead_on(recorded, tmp_path):
-    """A dialogue's former page redirects to its new place; other old pages are removed."""
-    site = tmp_path / "site"
-    publish(recorded, site)
-    turtle, folder = next(places(site))
-    name = dialogues(turtle)[0]
-    page, gone = (folder / one / "index.html" for one in (name, "7-0123abcd"))
-    for path in (page, gone):
-        path.parent.mkdir()
-        path.write_text("as it was before", encoding="utf-8")
-    noted = "".join(f"{path.relative_to(site)}\n" for path in (page, gone))
-    (site / STATE / "journal-earlier").write_text(noted, encoding="utf-8")
-    for _ in range(2):
-        publish(recorded, site)
-        assert page.read_text(encoding="utf-8") == redirects.redirect_page(name)
-        assert not gone.parent.exists()
-    assert f'href="../#{name}"' in redirects.redirect_page(name)
-    assert wrong(site) == []
-    page.write_text(redirects.redirect_page("elsewhere"), encoding="utf-8")
-    assert "recomputed" in {f.constraint for f in wrong(site) if f.file.startswith("run/")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of earlier versions are published in the present form."""
+"""Statements that leave a store: none reveals a key, a path or a name."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.publish.addresses import Addresses
-from kgbench.publish.published_graph import catalogue
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.scrubbing import Scrubber
-from kgbench.publish.selection import PublishedParts
-from kgbench.rdf import queries
 from kgbench.secrets.commitments import Commitments
 from kgbench.secrets.detection import SecretDetector
-from kgbench.vocab import KGB, PROV, RDF, RDFS, SH, SKOS, XSD
+from kgbench.vocab import KGB, PROV, RDF, RDFS, XSD
 
 RULES = RedactionRules(
     RedactionLevel.NONE, Scrubber(()), Commitments(bytes(32)), RedactionLevel.NONE
@@ -37,18 +34,6 @@ def published(subject: str, *said: tuple[str, ox.NamedNode | ox.Literal]) -> set
     )
     outgoing = QuadRedactor(database, Addresses(STORE, BASE), RULES)
     return {quad.triple for quad in outgoing.about(node)}
-
-
-def test_origins_that_were_imported_are_named_as_now() -> None:
-    """prov:alternateOf of an imported activity is published as kgb:recordedAs."""
-    elsewhere = ox.NamedNode("https://elsewhere.example/run/2")
-    types = [(RDF.type, ox.NamedNode(one)) for one in (KGB.Run, PROV.Activity)]
-    found = published("run/2", *types, (PROV.alternateOf, elsewhere))
-    node = ox.NamedNode(f"{BASE}run/2")
-    origins = {t.object for t in found if t.predicate == ox.NamedNode(KGB.recordedAs)}
-    assert origins == {elsewhere, ox.NamedNode(f"{STORE}run/2")}
-    assert {t.subject for t in found} == {node}
-    assert not any(t.predicate.value == PROV.alternateOf for t in found)
 
 
 def test_addresses_with_keys_are_left_out() -> None:
@@ -105,31 +90,3 @@ def test_texts_of_other_datatypes_are_scrubbed() -> None:
     datatype = ox.NamedNode("https://example.org/Note")
     found = published("case/1", (RDFS.comment, ox.Literal("in /home/ann/x", datatype=datatype)))
     assert [t.object for t in found] == [ox.Literal("in [path]", datatype=datatype)]
-
-
-def test_graphs_named_in_stamps_move() -> None:
-    """The IRI within a kgb:readStamp is replaced by the published one."""
-    stamp = ox.Literal(f"{STORE}graph/pass/1 17")
-    kinds = (RDF.type, ox.NamedNode(KGB.Analysis))
-    found = published("analysis/1", kinds, (KGB.readStamp, stamp))
-    (told,) = (t.object for t in found if t.predicate.value == KGB.readStamp)
-    assert told == ox.Literal(f"{BASE}graph/pass/1 17")
-
-
-def test_older_catalogues_get_texts_and_terms() -> None:
-    """A query without text in the store is published with its text, and terms are added as well."""
-    graph, query = f"{STORE}graph/catalogue", ox.NamedNode(f"{STORE}query/list-models")
-    database = ox.Store()
-    for name, value in (
-        (RDF.type, ox.NamedNode(SH.SPARQLExecutable)),
-        (SH.prefixes, ox.NamedNode(f"{STORE}query/prefixes")),
-        (SKOS.notation, ox.Literal("list-models")),
-    ):
-        database.add(ox.Quad(query, ox.NamedNode(name), value, ox.NamedNode(graph)))
-    outgoing = QuadRedactor(database, Addresses(STORE, BASE), RULES)
-    none: frozenset[str] = frozenset()
-    parts = PublishedParts(graph, (), (), {}, none, none, none, none, partial=False)
-    found = {quad.triple for quads in catalogue(outgoing, parts) for quad in quads}
-    text = ox.Literal(queries.load("list-models").text)
-    assert ox.Triple(query, ox.NamedNode(SH.select), text) in found
-    assert ox.NamedNode(KGB.recordedAs) in {triple.subject for triple in found}

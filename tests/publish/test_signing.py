@@ -184,7 +184,7 @@ def test_blank_nodes_are_a_fault(copy, keyed, name):
     """Blank nodes in a signed document, whose labelling may never end, are a fault at once."""
     content = proofs.read((copy / name).read_bytes())
     nodes = [f"_:{number}" for number in range(60)]
-    content["follows"] = [{"id": node, "follows": nodes} for node in nodes]
+    content["about"] = [{"id": node, "about": nodes} for node in nodes]
     (copy / name).write_text(proofs.serialise(content))
     [(file, message)] = faults(copy, key(keyed))
 

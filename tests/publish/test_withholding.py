@@ -20,7 +20,7 @@ from kgbench.rdf import digest
 from kgbench.secrets import secret_names
 from kgbench.secrets.commitments import FILE, Commitments, commitment
 from kgbench.secrets.detection import SecretDetector
-from kgbench.store import known_keys, open_reader, open_store
+from kgbench.store import commitment_key, open_reader, open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
 from tests.publish.conftest import addresses, command, left_out, publish
@@ -139,7 +139,7 @@ def test_left_out_texts_can_be_disclosed(recorded, tmp_path):
     out = tmp_path / "site"
     publish(recorded, out, level=RedactionLevel.ANSWERS)
     found = dump(out, "all.nq")
-    commitments = known_keys.commitments(str(recorded))
+    commitments = commitment_key.commitments(str(recorded))
     with open_reader(str(recorded)) as store:
         rows = store.query(
             "SELECT ?text ?value WHERE { GRAPH ?g "

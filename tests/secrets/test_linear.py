@@ -29,7 +29,7 @@ FAMILIES = (
     *("a:\\", "\\\\?\\a", ".local", "a.local", "localhost", "sk-", "sk-.", "sk-*", "AIza", "eyJ"),
     *("-eyJ", ".eyJ", "eyJaaaaaaaaaa.", "Bearer ", "bearer a", "authorization", "authorization: "),
     *("api-key=\n", "api_key=", "&key=", "token=", "%", "%2", "%41", "%25", "\\u0041", "\\u005c"),
-    *("&amp;", "&#38;", "AKIA", "ghp_", "-----BEGIN ", "0a", "QUFB", "QUFB\n", "\u00e9", "\ud800"),
+    *("&amp;", "&#38;", "AKIA", "ghp_", "-----BEGIN ", "0a", "\u00e9", "\ud800"),
     *("%2F", "%2Fa", "%252F", "a%3A%5C", "~a", "~a."),
 )
 CODE = """
@@ -39,16 +39,10 @@ from kgbench.publish.scrubbing import Scrubber, hosts_and_people
 from kgbench.connectors.failures import scrub
 from kgbench.secrets import key_patterns
 from kgbench.secrets.detection import SecretDetector
-from kgbench.secrets.fingerprints import Fingerprints
-from pathlib import Path
-import tempfile
 
 size, families = int(sys.argv[1]), eval(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[3]),) * 2)
-known = Fingerprints(b"x" * 32)
-with tempfile.TemporaryDirectory() as folder:
-    known.note(Path(folder), ["planted-key-0123456789"])
-echoes = SecretDetector(["another-key/0123456789"], known)
+echoes = SecretDetector(["planted-key-0123456789", "another-key/0123456789"])
 scrubber = Scrubber(["host-1", "ann"], echoes)
 for family in families:
     for end in sys.argv[4:]:

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pyoxigraph as ox
 import pytest
 from typer.testing import CliRunner
 
@@ -27,11 +25,9 @@ from kgbench.store import (
 )
 from kgbench.store.databases import Damaged
 from tests.store.damages import (
-    COUNT,
     GRAPH,
     IRIS,
     MANY,
-    RUN,
     flip,
     named,
     own_file,
@@ -92,60 +88,6 @@ def test_an_owner_with_damaged_files_says_what_to_do(place):
             open_store(str(place))
 
 
-def test_an_endless_query_is_ended_with_words(place):
-    """A process ends with a message if a query over a damaged index takes too much memory."""
-    newest = snapshots.newest(place / "snapshots")
-    for table in newest.glob("*.sst"):
-        if table.stat().st_size > 30_000:
-            flip(table, 0.4)
-    code = (
-        "from kgbench.store import open_reader, snapshots, watching\n"
-        "snapshots.VERIFIED = -1\nwatching.GROWTH = 100 << 20\n"
-        f"with open_reader({str(place)!r}) as reader:\n"
-        f"    print(list(reader.query({COUNT!r})))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 1
-    assert "has changed since it was written" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-GROWING = """
-import sys, time
-from pathlib import Path
-from kgbench.store import open_reader, open_store, watching
-from tests.store.damages import remove
-watching.GROWTH = 100 << 20
-place, action = sys.argv[1:]
-store = (open_reader if action == "read" else open_store)(place)
-if action == "remove":
-    remove(Path(place))
-if action == "forget":
-    del store
-taken = []
-for _ in range(20):
-    taken.append(bytearray(b"x" * (30 << 20)))
-    time.sleep(0.1)
-sys.stdout.write("done")
-sys.stdout.flush()
-"""
-
-
-@pytest.mark.parametrize("action", ["read", "own", "remove", "forget"])
-def test_a_process_that_grows_for_other_reasons_goes_on(place, action):
-    """A process that needs much memory continues if its store is sound, closed or removed."""
-    done = subprocess.run(
-        [sys.executable, "-c", GROWING, str(place), action],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.stdout == "done", done.stderr
-
-
 def test_a_removed_store_ends_with_words(place):
     """A removed folder is an error at the next write, and on closing."""
     store = open_store(str(place))
@@ -161,14 +103,14 @@ def test_a_removed_store_ends_with_words(place):
 
 
 def test_a_sound_store_is_said_to_be_sound(place):
-    """A check of a sound store reads all parts and indexes, and counts its graphs."""
+    """A check of a sound store reads all parts, and counts its graphs."""
     found = checking.check(place)
     assert found.problems == []
     newest, older = map(named, snapshots.all_of(place / "snapshots"))
     assert list(found.parts) == ["owner's files", newest, older]
     assert found.graphs == 1
     assert found.digests.keys() == {GRAPH, IRIS.catalogue}
-    assert examination.examine_in_process(place / "data").damage == []
+    assert examination.read(place / "data").damage == []
 
 
 @pytest.mark.parametrize("part", ["data", "newest", "older"])
@@ -202,17 +144,6 @@ def test_a_store_in_use_is_not_said_to_be_sound(place):
     assert "owner's files" not in done.output
 
 
-def test_states_that_differ_are_found(place):
-    """A difference between the owner's files and the newest snapshot is a problem."""
-    raw = ox.Store(str(place / "data"))
-    for quad in list(raw.quads_for_pattern(ox.NamedNode(f"{RUN}/thing/7"), None, None, None)):
-        raw.remove(quad)
-    del raw
-    problems = checking.check(place).problems
-    newest = named(snapshots.newest(place / "snapshots"))
-    assert f"{GRAPH} has other triples in the owner's files than in {newest}" in problems
-
-
 def test_a_child_that_does_not_come_to_its_end_is_a_finding(place, monkeypatch):
     """An examination that exceeds its limit of time or memory is a problem."""
     monkeypatch.setattr(examination, "MEMORY", 1 << 20)
@@ -222,34 +153,6 @@ def test_a_child_that_does_not_come_to_its_end_is_a_finding(place, monkeypatch):
     monkeypatch.setattr(examination, "_PER_BYTE", 0.0)
     (words,) = examination.examine(place / "data").damage
     assert "took more than 0 seconds" in words
-
-
-def test_files_that_were_found_on_opening_prove_less(place):
-    """A file that exists before the store is opened has no fresh checksum."""
-    shutil.rmtree(place / "snapshots")
-    checksums.sums_path(place / "data").unlink()
-    open_store(str(place)).close()
-    sums = checksums.read(snapshots.newest(place / "snapshots"))
-    assert not any(one.fresh for name, one in sums.items() if name.endswith(".sst"))
-
-
-def test_what_checksums_prove_is_read_once(place, monkeypatch):
-    """Indexes are read only if no checksum was taken soon after the file was written."""
-    depths = []
-
-    def examine(folder: Path, *, indexes: bool) -> examination.Examination:
-        depths.append((folder.name, indexes))
-        return examination.Examination()
-
-    monkeypatch.setattr(checking, "examine", examine)
-    # The engine may have merged files after the owner took checksums on closing.
-    checksums.take(place / "data", place / "data")
-    checking.check(place)
-    assert ("data", False) in depths
-    checksums.sums_path(place / "data").unlink()
-    shutil.rmtree(place / "snapshots")
-    checking.check(place)
-    assert depths[-1] == ("data", True)
 
 
 def test_checksums_that_cannot_be_read_prove_nothing(place):

@@ -80,20 +80,6 @@ def test_pages_have_the_fragments_of_publications() -> None:
     assert fragment(published_iri(iri, RUNS)) == f"0-6d6fd23e-{fragment(iri)}"
 
 
-@pytest.mark.parametrize(
-    ("before", "iri"),
-    [
-        (f"{RUN}/{PATH}#0-prompt", f"{RUN}/{PATH}/0/prompt"),
-        (f"{RUN}/{PATH}.1#0-call-11", f"{RUN}/{PATH}.1/0/call/11"),
-        (f"{RUN}/{PATH}#0-evaluation-b10d-9c41", f"{PASS}/{PATH}/0"),
-        (f"{RUN}/{PATH}#0-judged-1-b10d-9c41", f"{PASS}/{PATH}/0/verdict/1"),
-    ],
-)
-def test_earlier_publications_are_read(before: str, iri: str) -> None:
-    """Fragments of earlier publications, one document per dialogue, map to the same paths."""
-    assert recorded_iri(before) == iri
-
-
 def test_parts_name_their_dialogue() -> None:
     """A fragment leads to its dialogue; a path of a store or another fragment does not."""
     whole = f"{RUN}/{PLACE}"

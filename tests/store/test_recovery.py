@@ -13,15 +13,15 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.errors import StoreError
 from kgbench.record import aggregates, recovery, stored_counts
-from kgbench.secrets.fingerprints import FILE
+from kgbench.secrets.commitments import FILE
 from kgbench.store import (
     checking,
-    known_keys,
+    commitment_key,
+    examination,
     open_reader,
     open_store,
     rebuilding,
     reply_log,
-    salvage,
     snapshots,
 )
 from kgbench.vocab import KGB, PROV
@@ -34,7 +34,6 @@ from tests.store.damages import (
     things,
 )
 
-KEY = "planted-key-0123456789"
 QUADS = 0.2  # relative position in a table at which an index has quads
 
 
@@ -47,9 +46,9 @@ def test_a_damaged_index_loses_nothing(place, tmp_path):
     for table in sorted((place / "data").glob("*.sst")):
         flip(table, QUADS)
         with (tmp_path / "out.nq").open("wb") as out:
-            found = salvage.read(place / "data", out)
+            found = examination.read(place / "data", out)
         got = {one for one in (tmp_path / "out.nq").read_text().splitlines() if PROV.value in one}
-        if found.graphs and GRAPH not in found.whole:
+        if GRAPH in found.hurt:
             lost.append(2 * MANY - len(got))
         flip(table, QUADS)
     assert 0 in lost
@@ -63,21 +62,19 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
     small = ["run", "--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle"]
     small += ["-n", "3", "--executor", "local:1", "--json"]
     assert CliRunner().invoke(app, [*small, "--store", str(place)]).exit_code == 0
-    read = salvage.salvage
+    read = examination.examine
 
-    def hurting(folder: Path, file: Path) -> salvage.SalvageResult:
+    def hurting(folder: Path, file: Path) -> examination.Examination:
         """Make the text of one answer unreadable."""
         found = read(folder, file)
-        graph = next((name for name in found.whole if "/graph/run/" in name), None)
-        if graph is None:  # an older snapshot, from before the run
-            return found
+        graph = next(name for name in found.graphs if "/graph/run/" in name)
         lines = file.read_text().splitlines()
         text = next(line.split()[2] for line in lines if f"<{KGB.text}>" in line and "/1-" in line)
         kept = [line for line in lines if not line.startswith(text)]
         file.write_text("\n".join(kept) + "\n")
-        return salvage.SalvageResult(found.whole - {graph}, {graph: {text.strip("<>")}})
+        return examination.Examination(graphs=found.graphs, hurt={graph: [text.strip("<>")]})
 
-    monkeypatch.setattr(rebuilding, "salvage", hurting)
+    monkeypatch.setattr(rebuilding, "examine", hurting)
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place), "--json"])
     assert done.exit_code == 0, done.output
@@ -106,20 +103,18 @@ def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
     small = ["run", "--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle"]
     small += ["-n", "3", "--executor", "local:1", "--json"]
     assert CliRunner().invoke(app, [*small, "--store", str(place)]).exit_code == 0
-    read = salvage.salvage
+    read = examination.examine
 
-    def lacking(folder: Path, file: Path) -> salvage.SalvageResult:
+    def lacking(folder: Path, file: Path) -> examination.Examination:
         found = read(folder, file)
-        graph = next((name for name in found.whole if "/graph/pass/" in name), None)
-        if graph is None:
-            return found
+        graph = next(name for name in found.graphs if "/graph/pass/" in name)
         lines = file.read_text().splitlines()
         kept = [line for line in lines if not ("/pass/" in line.split()[0] and "/2-" in line)]
         assert len(kept) < len(lines)
         file.write_text("\n".join(kept) + "\n")
-        return salvage.SalvageResult(found.whole - {graph}, {graph: set()})
+        return examination.Examination(graphs=found.graphs, hurt={graph: []})
 
-    monkeypatch.setattr(rebuilding, "salvage", lacking)
+    monkeypatch.setattr(rebuilding, "examine", lacking)
     with open_store(str(tmp_path / "new")) as target:
         done = recovery.recover(place, target)
     assert [one.dialogue.rpartition("/")[2][:2] for one in done.missing] == ["2-"]
@@ -127,16 +122,16 @@ def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
 
 def test_lost_entries_are_made_again(place, tmp_path, monkeypatch):
     """A run whose registry entry is unreadable is found by its graph."""
-    read = salvage.salvage
+    read = examination.examine
 
-    def lacking(folder: Path, file: Path) -> salvage.SalvageResult:
+    def lacking(folder: Path, file: Path) -> examination.Examination:
         found = read(folder, file)
         lines = file.read_text().splitlines()
         kept = [line for line in lines if not line.startswith(f"<{GRAPH}>")]
         file.write_text("\n".join(kept) + "\n")
-        return salvage.SalvageResult(found.whole - {IRIS.catalogue}, {IRIS.catalogue: {GRAPH}})
+        return examination.Examination(graphs=found.graphs, hurt={IRIS.catalogue: [GRAPH]})
 
-    monkeypatch.setattr(rebuilding, "salvage", lacking)
+    monkeypatch.setattr(rebuilding, "examine", lacking)
     with open_store(str(tmp_path / "new")) as target:
         recovery.recover(place, target)
     with open_reader(str(tmp_path / "new")) as reader:
@@ -144,7 +139,7 @@ def test_lost_entries_are_made_again(place, tmp_path, monkeypatch):
 
 
 def test_parts_that_cannot_be_opened_are_named(place, tmp_path):
-    """If the newest parts cannot be opened, the older snapshot is recovered, with a message."""
+    """If the newest files cannot be opened, the older snapshot is recovered, with a message."""
     (place / "data" / "CURRENT").unlink()
     newest = snapshots.newest(place / "snapshots")
     (newest / "CURRENT").unlink()
@@ -171,16 +166,16 @@ def test_nothing_is_recovered_from_nothing(place, tmp_path):
         recovery.recover(place, target)
 
 
-def test_fingerprints_of_keys_and_replies_are_recovered(place, tmp_path):
-    """They lie beside the data; a damaged file of fingerprints does not prevent recovery."""
-    known_keys.note(str(place), [KEY])
+def test_the_key_of_publications_and_replies_are_recovered(place, tmp_path):
+    """They lie beside the data; a damaged file of the key does not prevent recovery."""
+    key = commitment_key.commitments(str(place)).key
     log = reply_log.ReplyLog(reply_log.path(str(place)))
     log.append("urn:turn", b"{}")
     log.close()
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place)])
     assert done.exit_code == 0, done.output
-    assert known_keys.echoes(str(new)).tells(KEY)
+    assert commitment_key.commitments(str(new)).key == key
     assert (new / reply_log.NAME).read_bytes() == b"{}\n"
     assert (new / reply_log.NAME).stat().st_mode & 0o777 == 0o600
 
@@ -188,7 +183,7 @@ def test_fingerprints_of_keys_and_replies_are_recovered(place, tmp_path):
     other = tmp_path / "other"
     done = CliRunner().invoke(app, ["store", "recover", str(other), "--store", str(place)])
     assert done.exit_code == 0, done.output
-    assert "without the fingerprints of keys" in done.stderr
+    assert "without the key of publications" in done.stderr
     assert not (other / FILE).exists()
 
 

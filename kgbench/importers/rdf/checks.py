@@ -27,7 +27,6 @@ from kgbench.importers.rdf.contents import (
     Contents,
     TargetGraph,
     normalised,
-    recorded_triples,
     statements,
 )
 from kgbench.importers.rdf.sorting import SortedStatements
@@ -164,7 +163,7 @@ def _additions(subject: str, stored: set[ox.Triple], triples: set[ox.Triple]) ->
 
 def _has_withheld_data(triples: Iterable[ox.Triple]) -> bool:
     values = [str(t.object) for t in triples if t.predicate.value == KGB.caseData]
-    return any('{\\"sha256\\":\\"' in value or '{\\"commitment\\":\\"' in value for value in values)
+    return any('{\\"commitment\\":\\"' in value for value in values)
 
 
 def new_statements(store: Store, contents: Contents, target: TargetGraph) -> list[str]:
@@ -172,7 +171,7 @@ def new_statements(store: Store, contents: Contents, target: TargetGraph) -> lis
 
     Raises :class:`ImportRefused` if the data set adds statements but lacks some of the store's.
     """
-    stored = recorded_triples(store.triples(target.graph))
+    stored = normalised(store.triples(target.graph))
     new = []
     for quad in statements(contents, target):
         if quad.triple in stored:

@@ -56,8 +56,6 @@ CATALOGUED = frozenset(
 """Classes whose instances are added to the catalogue unless this kgbench declares them."""
 
 _RECORDED_AS = ox.NamedNode(KGB.recordedAs)
-#: The property that publications used before kgb:recordedAs, until November 2026.
-_OLD_RECORDED_AS = ox.NamedNode(PROV.alternateOf)
 _TIMES = frozenset((PROV.startedAtTime, PROV.endedAtTime))
 _ACTIVITY = re.compile(r"(.+/)(run|pass|invalidation|analysis|import)/[A-Za-z0-9._-]+")
 _ACTIVITY_PART = re.compile(r"/(?:run|pass|invalidation|analysis|import)/[^/]+")
@@ -125,10 +123,9 @@ def read(staged: ox.Store) -> Contents:
                 f"a blank node has the type {quad.object}: "
                 f"everything that kgbench records has an IRI"
             )
-    for property_ in (_OLD_RECORDED_AS, _RECORDED_AS):
-        for quad in staged.quads_for_pattern(None, property_, None):
-            if isinstance(quad.object, ox.NamedNode) and isinstance(quad.subject, ox.NamedNode):
-                contents.origins[quad.subject.value] = quad.object.value
+    for quad in staged.quads_for_pattern(None, _RECORDED_AS, None):
+        if isinstance(quad.object, ox.NamedNode) and isinstance(quad.subject, ox.NamedNode):
+            contents.origins[quad.subject.value] = quad.object.value
     _check_registry(contents)
     return contents
 
@@ -275,11 +272,7 @@ def statements(contents: Contents, target: TargetGraph) -> Iterator[ox.Quad]:
                 if quad.triple in seen:
                     continue
                 seen.add(quad.triple)
-            yield quad if quad.predicate != _OLD_RECORDED_AS else _with_recorded_as(quad)
-
-
-def _with_recorded_as(quad: ox.Quad) -> ox.Quad:
-    return ox.Quad(quad.subject, _RECORDED_AS, quad.object, quad.graph_name)
+            yield quad
 
 
 def is_recorded(contents: Contents, quad: ox.Quad) -> bool:
@@ -298,11 +291,3 @@ def normalised(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
     store = ox.Store()
     store.extend(ox.Quad(t.subject, t.predicate, t.object) for t in triples)
     return {quad.triple for quad in store}
-
-
-def recorded_triples(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
-    """Return normalised triples of an activity's graph in the form of :func:`statements`."""
-    return {
-        ox.Triple(t.subject, _RECORDED_AS, t.object) if t.predicate == _OLD_RECORDED_AS else t
-        for t in normalised(triples)
-    }

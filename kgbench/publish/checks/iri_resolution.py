@@ -14,7 +14,7 @@ from kgbench.publish.checks.links import Links
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 
-_REMEDY = "Publish again; a file was removed, or the data were published before November 2026."
+_REMEDY = "Publish again; a file was removed."
 
 
 class SubjectIris:

@@ -22,7 +22,7 @@ import pyoxigraph as ox
 from kgbench.errors import KgbenchError, ResourceError
 from kgbench.model import Json
 from kgbench.pages.snapshot import View
-from kgbench.publish import recipe, redirects
+from kgbench.publish import recipe
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.publication_files import PublicationFiles
@@ -72,12 +72,11 @@ def check(published: PublicationFiles, rebuilt_folder: Path, *, alike: bool) -> 
     own_folders = {name.partition("/")[0] for name in rebuilt if "/" in name}
     # A host may add files of its own, such as CNAME, but they are not part of the publication.
     listed = {match[2] for _, match in published.sums() if match is not None}
-    for name, path in published.files.items():
+    for name in published.files:
         if (
             name not in rebuilt
             and name not in signatures
             and (name in listed or name.partition("/")[0] in own_folders)
-            and not _is_redirect(name, path, rebuilt)
         ):
             message = "Nothing in the dumps gives rise to this file."
             yield Fault("recomputed", "", name, message, "Remove it, or publish again.")
@@ -89,16 +88,6 @@ def _signatures(rebuilt: Mapping[str, Path]) -> set[str]:
         return set()
     claims = (name for name in rebuilt if name.startswith(f"{CLAIMS}/"))
     return {KEYS, *map(signed_claim, claims)}
-
-
-def _is_redirect(name: str, path: Path, rebuilt: Mapping[str, Path]) -> bool:
-    """Return whether a file is the redirect from the former page of a dialogue."""
-    target = redirects.redirect_target(name)
-    return (
-        target is not None
-        and target[0] in rebuilt
-        and path.read_bytes() == redirects.redirect_page(target[1]).encode()
-    )
 
 
 @contextmanager

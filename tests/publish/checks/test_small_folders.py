@@ -180,16 +180,19 @@ def test_private_addresses_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "clear"),
     [
-        ('{"question": "which?", "uid": "q1", "gone": {"sha256": "0"}, "none": null}', "question"),
+        (
+            '{"question": "which?", "uid": "q1", "gone": {"commitment": "0"}, "none": null}',
+            "question",
+        ),
         ('["which?"]', "all"),
         ("no JSON", "all"),
         ("[" * 100_000, "all"),
         ('{"uid": "q1"}', None),
-        ('{"sha256": "0"}', None),
+        ('{"commitment": "0"}', None),
     ],
 )
 def test_cases_in_the_clear(tmp_path: Path, data: str, clear: str | None) -> None:
-    """Case data of a protected suite in any form is reported, except identifiers and digests."""
+    """Case data of a protected suite is reported in any form, but no identifier or commitment."""
     said: list[tuple[str, str, ox.NamedNode | ox.Literal]] = [
         ("urn:suite", RDF.type, ox.NamedNode(KGB.Suite)),
         ("urn:suite", KGB.protected, ox.Literal(value=True)),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from rdflib import RDF, SH, XSD, BNode, Graph, Literal, URIRef
 from rdflib.collection import Collection
-from rdflib.paths import AlternativePath, SequencePath
+from rdflib.paths import AlternativePath, InvPath, SequencePath
 from rdflib.term import Node
 
 from tests.support.shape_constraints import Constraint, path_of
@@ -40,6 +40,19 @@ def _triples(shapes: Graph, data: Graph, focus: Node, path: Node | None) -> tupl
     return tuple(triple for holder in holders for triple in data.triples((holder, last, None)))
 
 
+def _added(
+    shapes: Graph, data: Graph, constraint: Constraint, focus: Node, value: Node
+) -> Iterator[Change]:
+    """Add a value at the end of a path of two steps that has none."""
+    whole = path_of(shapes, constraint.path)
+    if isinstance(whole, SequencePath) and len(whole.args) == 2:
+        first, last = whole.args
+        for holder in sorted(data.objects(focus, first))[:1]:
+            inverse = isinstance(last, InvPath)
+            new = (value, last.arg, holder) if inverse else (holder, last, value)
+            yield (), (new,), focus
+
+
 def _replaced(
     shapes: Graph, data: Graph, constraint: Constraint, focus: Node, *values: Node
 ) -> Iterator[Change]:
@@ -64,7 +77,9 @@ def _doubled(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) ->
         yield (), ((STRANGER, inverse, focus),), focus
         return
     old = _triples(shapes, data, focus, constraint.path)
-    if old:
+    if not old and int(constraint.value) == 0:
+        yield from _added(shapes, data, constraint, focus, STRANGER)
+    elif old:
         missing = int(constraint.value) + 1 - len(old)
         new = tuple((*old[0][:2], _another(old[0][2], n)) for n in range(missing))
         yield (), new, focus
@@ -125,8 +140,9 @@ def _strange(shapes: Graph, data: Graph, constraint: Constraint, focus: Node) ->
 def _not_listed(
     shapes: Graph, data: Graph, constraint: Constraint, focus: Node
 ) -> Iterator[Change]:
-    listed = list(Collection(shapes, constraint.value))
-    yield from _replaced(shapes, data, constraint, focus, _another(listed[0], 0))
+    wrong = _another(next(iter(Collection(shapes, constraint.value))), 0)
+    replace = _replaced if _triples(shapes, data, focus, constraint.path) else _added
+    yield from replace(shapes, data, constraint, focus, wrong)
 
 
 def _mismatched(

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -28,20 +27,15 @@ from pathlib import Path
 from bench.analyzing import analyses
 from bench.harness import LEAST, Result
 from kgbench.analysis.rendering import render
-from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.selection import select
 from kgbench.analysis.tables import Column, Table
-from kgbench.errors import KgbenchError, StoreError
-from kgbench.rdf import queries
-from kgbench.record import stored_counts
-from kgbench.record.counts import Cell
+from kgbench.errors import KgbenchError
 from kgbench.store import open_reader
-from kgbench.store.protocol import Store
 from tests.queries.engines.engines import Missing
 from tests.queries.engines.jena_server import JenaServer
 from tests.store import servers
 
 FOLDER = "folder"
-_RAW = "all values, without stored counts"
 _SOON = 20.0  # seconds: slower analyses are not repeated
 _BUFFERS = 200_000  # of Virtuoso, of 8 kB each
 _ROWS = 100_000_000  # maximum in a response of Virtuoso; the largest graph is one response
@@ -148,8 +142,6 @@ def measured(
     ``source`` is the store that is copied, ``folder`` an empty folder for the servers.
     """
     tables = {what: answer.outcome for what, answer in _run_analyses(source, repeat=False).items()}
-    with open_reader(source) as store:
-        counts = stored_counts.graphs(store)
     for name, server in SERVERS.items():
         if not only(name):
             continue
@@ -157,22 +149,17 @@ def measured(
         work.mkdir()
         try:
             with server(work) as started:
-                yield _measured(name, started, source, tables, counts)
+                yield _measured(name, started, source, tables)
         except Missing as missing:
             print(f"{name}: {missing}", file=sys.stderr)
         shutil.rmtree(work)
 
 
-def _measured(
-    name: str, server: Server, source: str, tables: Mapping[str, object], counts: Mapping[str, str]
-) -> Measured:
+def _measured(name: str, server: Server, source: str, tables: Mapping[str, object]) -> Measured:
     state = {"XDG_STATE_HOME": str(server.folder / "state"), **server.environment}
     begin = time.perf_counter()
     copied = json.loads(_kgbench(["store", "copy", source, server.location, "--json"], state))
     copying = time.perf_counter() - begin
-    with open_reader(server.location) as store:
-        if stored_counts.graphs(store) != counts:
-            raise StoreError(f"{name}: the counts of passes are invalid after the copy")
     answers = _run_analyses(server.location)
     faults = {}
     for what, answer in answers.items():
@@ -191,7 +178,7 @@ def _run_analyses(location: str, *, repeat: bool = True) -> dict[str, Answer]:
     """Run all analyses; with ``repeat``, three times each unless the first one takes long."""
     answers = {}
     with open_reader(location) as store:
-        for name, work in _analyses(store, select(store)).items():
+        for name, work in analyses(store, select(store)).items():
             seconds: list[float] = []
             outcome: object = None
             while not seconds or (repeat and len(seconds) < LEAST and seconds[0] < _SOON):
@@ -205,19 +192,6 @@ def _run_analyses(location: str, *, repeat: bool = True) -> dict[str, Answer]:
             if repeat:
                 print(f"{location}: {name}: {answers[name].median:.2f} s", file=sys.stderr)
     return answers
-
-
-def _analyses(store: Store, selection: Selection) -> dict[str, Callable[[], object]]:
-    """Return the analyses of each server, by name."""
-
-    def one_by_one() -> object:
-        rows = queries.run(store, "score-histograms", passGraph=list(selection.pass_graphs))
-        counts: Counter[tuple[Cell, float]] = Counter()
-        for row in rows:
-            counts[stored_counts.cell_of(row), float(row["value"].value)] += int(row["count"].value)
-        return counts
-
-    return {**analyses(store, selection), _RAW: one_by_one}
 
 
 def _kgbench(arguments: list[str], environment: Mapping[str, str]) -> str:

@@ -32,7 +32,7 @@ COLUMNS = (
     Column("band_from", "Band from", Kind.SCORE),
     Column("band_to", "to", Kind.SCORE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms")
+QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS)
 DEFAULT = "eswc"
 
 

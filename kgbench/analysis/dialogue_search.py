@@ -15,7 +15,7 @@ from kgbench.analysis.worst import ScoredDialogue, main_values, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.rdf import queries
-from kgbench.record import accounts, stored_counts
+from kgbench.record import accounts
 from kgbench.store.protocol import Store
 from kgbench.vocab import OUTCOME
 
@@ -156,7 +156,7 @@ def judged_dialogues(
     """
     portions: list[Sequence[str] | None] = [None]
     if dialogues is not None:
-        most = max(stored_counts.MOST_PAIRS // len(selection.pass_graphs), 1)
+        most = max(fetch.MOST_PAIRS // len(selection.pass_graphs), 1)
         portions = [dialogues[at : at + most] for at in range(0, len(dialogues), most)]
     judged: list[JudgedDialogue] = []
     for portion in portions:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyoxigraph as ox
 
+from kgbench.analysis.run_totals import CatalogueModel, catalogue_models
 from kgbench.config.specs import model_setup
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
-from kgbench.rdf import moment, queries
+from kgbench.rdf import moment
 from kgbench.record import identity, reading
 from kgbench.record.identity import Configuration
 from kgbench.record.reading import RunInfo
@@ -32,22 +33,13 @@ _LATEST: Final = re.compile(r"[-@:]latest$")
 _END: Final = datetime.max.replace(tzinfo=UTC)
 
 
-class _Model(NamedTuple):
-    iri: str
-    label: str
-    id: str
-
-
 def identity_changes(store: Store, run: RunInfo) -> list[str]:
     """Return a line for each change of identity in ``run``, from what is recorded.
 
     These are models answered by another model than asked or by several, models called at another
     address than before, in this run or in others, and answers reused from another address.
     """
-    models = [
-        _Model(str(iri), label or str(id_), str(id_))
-        for iri, id_, label, _ in queries.rows(store, "list-models")
-    ]
+    models = catalogue_models(store)
     configurations = identity.configurations(store, run)
     return [
         *_other_models(store, run, models),
@@ -57,12 +49,14 @@ def identity_changes(store: Store, run: RunInfo) -> list[str]:
     ]
 
 
-def _other_models(store: Store, run: RunInfo, models: list[_Model]) -> Iterator[str]:
+def _other_models(
+    store: Store, run: RunInfo, models: Mapping[str, CatalogueModel]
+) -> Iterator[str]:
     answering: dict[str, dict[str, int]] = defaultdict(dict)
     for row in store.query(fill("answering-models.rq", graph=run.graph)):
         answering[row["model"].value][row["answering"].value] = int(row["calls"].value)
-    for model in models:
-        counts = answering.get(model.iri, {})
+    for iri, model in models.items():
+        counts = answering.get(iri, {})
         if len(counts) > 1 or not all(is_same_model(model.id, name) for name in counts):
             names = ", ".join(f"{name} ({number:,})" for name, number in counts.items())
             kind = "several models" if len(counts) > 1 else "another model"
@@ -87,7 +81,7 @@ def _moved(store: Store, run: RunInfo, sessions: list[Configuration]) -> Iterato
     called: dict[str, list[tuple[str, datetime, datetime]]] = defaultdict(list)
     labels: dict[str, str] = {}
     ends = [*(later.started for later in sessions[1:]), _END]
-    for session, end in zip(sessions, ends, strict=True):
+    for session, end in zip(sessions, ends, strict=False):  # an imported run has no session
         for setup in _setups(session):
             labels[setup.iri] = setup.label
             called[setup.iri].append((_address(setup), session.started, end))
@@ -125,20 +119,23 @@ def _was_called(store: Store, run: RunInfo, model: str, since: datetime, until: 
 
 
 def _reused(
-    store: Store, run: RunInfo, models: list[_Model], sessions: list[Configuration]
+    store: Store,
+    run: RunInfo,
+    models: Mapping[str, CatalogueModel],
+    sessions: list[Configuration],
 ) -> Iterator[str]:
     """Yield a line for answers of other runs that called the model at other addresses only."""
-    rows = store.query(fill("reused-answers.rq", graph=run.graph))
-    runs = {info.iri: info for info in reading.runs(store)}
+    rows = list(store.query(fill("reused-answers.rq", graph=run.graph)))
+    runs = {info.iri: info for info in reading.runs(store)} if rows else {}
     for model, earlier_run, calls in [(r["model"].value, r["run"].value, r["calls"]) for r in rows]:
         if earlier_run not in runs:
             continue
         here = _addresses_of(model, sessions)
         there = _addresses_of(model, identity.configurations(store, runs[earlier_run]))
         if here and there and not here & there:
-            labels = {known.iri: known.label for known in models}
+            label = models[model].label if model in models else model
             yield (
-                f"{int(calls.value):,} answers of {labels.get(model, model)} were reused from "
+                f"{int(calls.value):,} answers of {label} were reused from "
                 f"{' and '.join(sorted(there))} ({runs[earlier_run].label}), not from "
                 f"{' and '.join(sorted(here))}"
             )

@@ -92,7 +92,7 @@ def items(
     inference_ = inference(by="correlation", confidence=None, alpha=alpha)
     chosen = chosen_scores(store, selection.tasks, metric, answers)
     metrics, tasks = fetch.metrics(store), fetch.tasks(store)
-    reached = repetitions(store, selection, chosen, with_dialogues=True)
+    reached = repetitions(store, selection, chosen)
     metric_of = {item: metrics[chosen[item.task].metric] for item in reached}
     models = sorted({model for by_model in reached.values() for model in by_model})
     shares = {item: _solved(reached[item], metric_of[item], solved) for item in reached}

@@ -19,8 +19,8 @@ from kgbench.analysis.common import common_note, common_tasks
 from kgbench.analysis.declarations import ScoreSet, score_set
 from kgbench.analysis.declared_scores import check_selectors, without_results
 from kgbench.analysis.histogram import Histogram, mean, mixture
+from kgbench.analysis.outcome_counts import ERRORS, Errors, count_errors
 from kgbench.analysis.score_selectors import Score, histograms_by_model
-from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, ranks
 from kgbench.store.protocol import Store
@@ -36,7 +36,7 @@ COLUMNS = (
     Column("not_judged", "Not judged", Kind.COUNT),
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms", *fetch.ERRORS)
+QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *ERRORS)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def standings(
         }
     covered = {score.task for score in weights_of_scores}
     errors_of_models: dict[str, Errors] = defaultdict(Errors)
-    for (model, task), errors in fetch.errors(store, selection, dict(tasks)).items():
+    for (model, task), errors in count_errors(store, selection, dict(tasks)).items():
         if task in covered:
             errors_of_models[model] += errors
     scored = {score.task for reached_ in parts.values() for score in reached_}

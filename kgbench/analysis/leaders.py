@@ -32,7 +32,6 @@ from kgbench.analysis.ranking import (
     rank_ranges,
     significantly_worse,
 )
-from kgbench.analysis.repetitions import repeated_values
 from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import paired_test
@@ -136,7 +135,7 @@ def leaders(
         columns=(*table.columns, *COLUMNS),
         rows=tuple((*row, *more) for row, more in zip(table.rows, extra, strict=True)),
         notes=(*table.notes, *_notes(inference_, alpha, corrected=not paired)),
-        queries=tuple(dict.fromkeys((*table.queries, *fetch.SINGLE))),
+        queries=tuple(dict.fromkeys((*table.queries, *fetch.ROWS))),
         context={**table.context, "test": test, **inference_.context},
     )
 
@@ -229,29 +228,19 @@ def _differences(units: Units, first: str, second: str) -> list[float]:
 def _units(store: Store, selection: Selection, weights: Mapping[Score, Fraction]) -> Units:
     """Group values by score, then by case and iteration, then by model."""
     values: dict[Score, dict[Case, dict[str, list[float]]]] = {}
-    metrics = {score.metric for score in weights}
 
-    @cache  # cells are few, and values may be millions
-    def of_cell(cell: fetch.Cell) -> dict[Case, dict[str, list[float]]] | None:
-        candidates = (Score(cell.task, cell.metric, r) for r in (cell.round, None))
+    @cache  # scores are few, and values may be millions
+    def of_score(
+        task: str, metric: str, round_: int | None
+    ) -> dict[Case, dict[str, list[float]]] | None:
+        candidates = (Score(task, metric, r) for r in (round_, None))
         score = next((one for one in candidates if one in weights), None)
         if score is None:
             return None
         return values.setdefault(score, defaultdict(lambda: defaultdict(list)))
 
-    for cell, reached in repeated_values(store, selection, metrics):
-        units = of_cell(cell)
-        if units is None:
-            continue
-        for iteration in reached.iterations:
-            of_case = units[reached.case, iteration]
-            if reached.times > 0:
-                of_case[cell.model] += [reached.value] * reached.times
-                continue
-            for _ in range(-reached.times):
-                of_case[cell.model].remove(reached.value)
-            if not of_case[cell.model]:
-                del of_case[cell.model]
-            if not of_case:
-                del units[reached.case, iteration]
+    for row in fetch.score_rows(store, selection, {score.metric for score in weights}):
+        units = of_score(row.task, row.metric, row.round)
+        if units is not None:
+            units[row.case, row.iteration][row.model].append(row.value)
     return values

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
 
-from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.outcome_counts import outcome_counts
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
@@ -21,7 +21,7 @@ QUERIES = (
     "list-tasks",
     "list-models",
     "failed-dialogues",
-    *counting.OUTCOMES,
+    "outcome-counts",
 )
 COLUMNS = (
     Column("task", "Task"),
@@ -71,8 +71,8 @@ def of_answers(store: Store, selection: Selection) -> dict[tuple[str, str], Coun
     """Count answers by outcome, for each model and task (IRIs)."""
     selected = fetch.selection_test(store, selection)
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for ended, number in counting.outcomes(store, selection.pass_graphs, latest=selection.latest):
+    for ended, number in outcome_counts(store, selection.pass_graphs, latest=selection.latest):
         # The outcomes of whole dialogues have no round.
         if ended.round is not None and selected(ended.model, ended.task):
             counts[ended.model, ended.task][ended.outcome] += number
-    return defaultdict(Counter, {cell: +times for cell, times in counts.items() if +times})
+    return counts

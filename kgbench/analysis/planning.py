@@ -146,8 +146,9 @@ def _per_dialogue(
 def _complete(store: Store, graph: str) -> Counter[str]:
     """Count the complete dialogues of each model (IRI) in a run."""
     counts: Counter[str] = Counter()
-    for (model, _), states in accounts.progress(store, [graph])[graph].items():
-        counts[model] += states["complete"]
+    for cells in accounts.progress(store, [graph]).values():
+        for (model, _), states in cells.items():
+            counts[model] += states["complete"]
     return counts
 
 

@@ -15,6 +15,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.outcome_counts import count_errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.tables import ranks as ranks_of
@@ -229,7 +230,7 @@ def _passes(store: Store, selection: Selection) -> list[tuple[Policy, tuple[str,
 def _missing(store: Store, selection: Selection) -> dict[str, int]:
     """Count the dialogues of each model that ended without an answer."""
     counts: dict[str, int] = defaultdict(int)
-    for (model, _), errors in fetch.errors(store, selection, fetch.tasks(store)).items():
+    for (model, _), errors in count_errors(store, selection, fetch.tasks(store)).items():
         counts[model] += errors.failed
     return counts
 

@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.superseding_metrics import SupersedingMetrics
-from kgbench.record.counts import Cell, RepeatedScore
 from kgbench.store.protocol import Store
 
 
@@ -42,18 +39,10 @@ class Answers:
         """All values; only valid after the last :meth:`add`, because it is cached."""
         return Histogram(self.counts)
 
-    def add(self, value: float, count: int, dialogue: str | None) -> None:
-        """Add ``count`` equal values; ``dialogue`` is the first dialogue with the value.
-
-        A negative ``count`` retracts values.
-        """
-        total = self.counts.get(value, 0) + count
-        if total:
-            self.counts[value] = total
-        else:
-            self.counts.pop(value, None)
-        if dialogue is not None:
-            self.dialogues[value] = min(dialogue, self.dialogues.get(value, dialogue))
+    def add(self, value: float, count: int, dialogue: str) -> None:
+        """Add ``count`` equal values; ``dialogue`` is the first dialogue with the value."""
+        self.counts[value] = self.counts.get(value, 0) + count
+        self.dialogues[value] = min(dialogue, self.dialogues.get(value, dialogue))
 
     def solved(self, metric: MetricInfo, success: float) -> int:
         """Count the values that reach the threshold ``success``."""
@@ -64,65 +53,25 @@ Repetitions: TypeAlias = dict[Item, dict[str, Answers]]
 """The values of each item, by the IRI of the model."""
 
 
-def repetitions(
-    store: Store, selection: Selection, chosen: Mapping[str, Score], *, with_dialogues: bool = False
-) -> Repetitions:
+def repetitions(store: Store, selection: Selection, chosen: Mapping[str, Score]) -> Repetitions:
     """Read the values of the score that ``chosen`` has for each task (IRI), in the order of tasks.
 
     Values are counted by case, so memory grows with cases and models, not with dialogues. Dialogues
-    that failed or were not judged have no value. Dialogues of values are present only
-    ``with_dialogues``, which reads all evaluations.
+    that failed or were not judged have no value.
     """
     by_item: Repetitions = defaultdict(lambda: defaultdict(Answers))
-    later = SupersedingMetrics(store, selection)
-    selected = fetch.selection_test(store, selection)
-    narrowed = fetch.narrowing(store, selection)
-    metrics = later.with_later({score.metric for score in chosen.values()})
-
-    @cache  # cells are few, and cases may be millions
-    def score_of(cell: Cell) -> Score | None:
+    metrics = {score.metric for score in chosen.values()}
+    for cell, row in fetch.read_scores(store, selection, "case-histograms", metrics):
         score = chosen.get(cell.task)
-        if score is None or score.metric != later.of_task(cell.task, cell.metric):
-            return None
-        return score if selected(cell.model, cell.task) else None
-
-    for cell, reached in counting.case_values(
-        store, selection, metrics, **narrowed, with_dialogues=with_dialogues
-    ):
-        score = score_of(cell)
-        if score is not None and score.round in (None, reached.round):
-            answers = by_item[Item(cell.task, reached.case)][cell.model]
-            answers.add(reached.value, reached.times, reached.dialogue)
+        if score is None or score.metric != cell.metric:
+            continue
+        if score.round in (None, fetch.round_of(row)):
+            answers = by_item[Item(cell.task, row["case"].value)][cell.model]
+            value, count = float(row["value"].value), int(row["count"].value)
+            answers.add(value, count, row["dialogue"].value)
     names = {iri: task.name for iri, task in fetch.tasks(store).items()}
     ordered = sorted(by_item, key=lambda item: (names[item.task], item))
-    nonempty = {
-        item: {model: answers for model, answers in sorted(by_item[item].items()) if answers.counts}
-        for item in ordered
-    }
-    return {item: by_model for item, by_model in nonempty.items() if by_model}
-
-
-def repeated_values(
-    store: Store, selection: Selection, metrics: Iterable[str]
-) -> Iterator[tuple[fetch.Cell, RepeatedScore]]:
-    """Yield every value of ``metrics`` (IRIs) with its case and iterations.
-
-    Values that are taken back (``times`` below zero) come last.
-    :func:`~kgbench.analysis.scores.score_rows` gives dialogues as well, but is slower.
-    """
-    later, selected = SupersedingMetrics(store, selection), fetch.selection_test(store, selection)
-    narrowed, queried = fetch.narrowing(store, selection), later.with_later(metrics)
-
-    @cache  # cells are few, and values may be millions
-    def measured(cell: Cell, of_round: int | None) -> fetch.Cell | None:
-        if not selected(cell.model, cell.task):
-            return None
-        return fetch.Cell(cell.model, cell.task, later.of_task(cell.task, cell.metric), of_round)
-
-    for cell, reached in counting.repeated_values(store, selection, queried, **narrowed):
-        of_cell = measured(cell, reached.round)
-        if of_cell is not None:
-            yield of_cell, reached
+    return {item: dict(sorted(by_item[item].items())) for item in ordered}
 
 
 def threshold(metric: MetricInfo, solved: float | None) -> float | None:

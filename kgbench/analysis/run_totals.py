@@ -6,6 +6,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kgbench.store.snapshot_cache import cache_per_snapshot
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,33 +26,48 @@ class ModelCost(NamedTuple):
     price: Price | None
 
 
+class CatalogueModel(NamedTuple):
+    """A model of the catalogue; ``label`` is its id if it has none."""
+
+    id: str
+    label: str
+    connector: str | None
+
+
+@cache_per_snapshot
+def catalogue_models(store: Store) -> dict[str, CatalogueModel]:
+    """Return the models of the catalogue, by IRI, sorted by id."""
+    from kgbench.rdf import queries
+
+    return {
+        str(iri): CatalogueModel(str(id_), label or str(id_), connector)
+        for iri, id_, label, connector in queries.rows(store, "list-models")
+    }
+
+
 def costs_by_model(store: Store, run: RunInfo) -> Iterator[ModelCost]:
     """Yield the usage and cost of each model in a run, by the prices recorded with its sessions."""
     from kgbench.config.specs import WITHOUT_COST
     from kgbench.engine.spending import recorded_price, total
-    from kgbench.rdf import queries
     from kgbench.record import accounts
 
-    catalogue = {
-        iri: (label, connector_) for iri, _, label, connector_ in queries.rows(store, "list-models")
-    }
+    catalogue = catalogue_models(store)
     paid = accounts.prices(store, run.graph)
     for iri, usage in sorted(accounts.usage(store, run.graph).items()):
-        label, connector = catalogue.get(iri, (iri, None))
+        model = catalogue.get(iri, CatalogueModel(iri, iri, None))
         price = recorded_price(paid[iri]) if iri in paid else None
-        free = connector in WITHOUT_COST
-        yield ModelCost(iri, label or iri, total(usage, price, free=free), price)
+        free = model.connector in WITHOUT_COST
+        yield ModelCost(iri, model.label, total(usage, price, free=free), price)
 
 
 def costs_by_task(store: Store, graph: str) -> dict[tuple[str, str], Total]:
     """Return usage and cost of the answered calls in a run's graph, by task and model (IRIs)."""
     from kgbench.config.specs import WITHOUT_COST
     from kgbench.engine.spending import recorded_price, total
-    from kgbench.rdf import queries
     from kgbench.record import accounts
 
     paid = accounts.prices(store, graph)
-    connectors = {iri: connector for iri, _, _, connector in queries.rows(store, "list-models")}
+    connectors = {iri: model.connector for iri, model in catalogue_models(store).items()}
     return {
         (task, model): total(
             usage,

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from kgbench.analysis import counting
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
 from kgbench.analysis.selection import ALL, Selection
@@ -17,23 +18,18 @@ from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
 from kgbench.rdf import queries
-from kgbench.record import stored_counts
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
-from kgbench.vocab import OUTCOME
 
 #: The queries by which an analysis chooses its scores and names tasks, metrics and models.
 CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-models")
-HISTOGRAMS = (*counting.VALUES, "superseding-metrics")
+HISTOGRAMS = ("score-histograms", "superseding-metrics")
+CASES = ("case-histograms", "superseding-metrics")
 ROWS = ("score-rows", "superseding-metrics")
-CASES = (*counting.CASES, "superseding-metrics")
-SINGLE = (*counting.SINGLE, "superseding-metrics")
-ERRORS = ("failed-dialogues", *counting.OUTCOMES, "unscored-evaluations")
+MOST_PAIRS = 5_000  # of graphs with metrics, or dialogues, in a query; each needs 10 kB of memory
+_FEW_METRICS = 40  # up to this number, looking up each is faster than reading all scores
+_FEW_VALUES = 20
 _NARROW = 3  # models or tasks named in a query, whose parameters are combined with each other
-NOT_JUDGED = frozenset({"evaluator-error", "timeout"})
-UNREADABLE = frozenset({"unparsable", "empty"})
-#: Without an answer there is nothing to judge; published records may have scores all the same.
-UNANSWERED = tuple(OUTCOME[name] for name in ("context-too-long", "provider-error"))
 
 
 class Cell(NamedTuple):
@@ -162,38 +158,14 @@ class Models(dict[str, ModelInfo]):
         return matching[0]
 
 
-class Errors(NamedTuple):
-    """The numbers of dialogues of one model on one task with an error.
-
-    ``failed``: there is no complete answer, because the provider failed or the conversation was too
-    long for the model. ``not_judged``: the judge failed or ran out of time.
-    ``unreadable``: the answer was empty or could not be parsed (it was judged all the same).
-    """
-
-    failed: int = 0
-    not_judged: int = 0
-    unreadable: int = 0
-
-    def __add__(self, other: object) -> Errors:
-        assert isinstance(other, Errors)
-        return Errors(*(a + b for a, b in zip(self, other, strict=True)))
-
-
 def histograms(
     store: Store, selection: Selection, metrics: Iterable[str], *, round_: int | None = None
 ) -> dict[Cell, Histogram]:
     """Read the values of ``metrics`` (IRIs) per model and task; with ``round_``, of one round."""
-    metric_iris = set(metrics)
-    later = SupersedingMetrics(store, selection)
     counts: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
-    selected = selection_test(store, selection)
-    queried = later.with_later(metric_iris)
-    for (model, task, metric), value, times in counting.values(store, selection, queried, round_):
-        of_task = later.of_task(task, metric)
-        if of_task in metric_iris and selected(model, task):
-            counts[Cell(model, task, of_task, round_)][value] += times
-    reached = {cell: {v: n for v, n in values.items() if n} for cell, values in counts.items()}
-    return {cell: Histogram(values) for cell, values in reached.items() if values}
+    for cell, row in read_scores(store, selection, "score-histograms", metrics, round=round_):
+        counts[cell][float(row["value"].value)] += int(row["count"].value)
+    return {cell._replace(round=round_): Histogram(values) for cell, values in counts.items()}
 
 
 def score_rows(
@@ -210,30 +182,17 @@ def score_rows(
     ``values`` are the wanted ones, a hint by which the engine reads less; other values may come.
     ``dialogues`` (IRIs) restricts them to a few dialogues.
     """
-    later, selected = SupersedingMetrics(store, selection), selection_test(store, selection)
-    narrowed, queried = narrowing(store, selection, dialogues), later.with_later(metrics)
-    queried_set, metric = set(queried), None
-    if dialogues is None:
-        metric = stored_counts.metric_parameter(queried, selection.pass_graphs)
-    for row in queries.run(
-        store,
-        "score-rows",
-        passGraph=list(selection.pass_graphs),
-        metric=metric,
-        model=narrowed["model"] if model is None else model,
-        task=narrowed["task"],
-        dialogue=dialogues,
-        value=counting.value_parameter(values, metric, selection.pass_graphs),
-        latest=selection.latest,
-    ):
-        task, recorded = row["task"].value, row["metric"].value
-        if recorded not in queried_set or not selected(row["model"].value, task):
-            continue
+    narrowed: dict[str, Any] = {"dialogue": dialogues}
+    if values is not None and len(values) <= _FEW_VALUES:
+        narrowed["value"] = values
+    if model is not None:
+        narrowed["model"] = model
+    for cell, row in read_scores(store, selection, "score-rows", metrics, **narrowed):
         yield ScoreRow(
-            row["model"].value,
-            task,
-            later.of_task(task, recorded),
-            stored_counts.round_of(row),
+            cell.model,
+            cell.task,
+            cell.metric,
+            round_of(row),
             row["case"].value,
             int(row["iteration"].value),
             float(row["value"].value),
@@ -242,28 +201,38 @@ def score_rows(
         )
 
 
-def errors(
-    store: Store, selection: Selection, tasks: dict[str, TaskInfo]
-) -> dict[tuple[str, str], Errors]:
-    """Count errors by model and task (IRIs); pairs without errors are absent."""
-    counts: dict[tuple[str, str], Errors] = defaultdict(Errors)
-    selected = selection_test(store, selection)
-    for row in queries.run(store, "failed-dialogues", runGraph=list(selection.run_graphs)):
-        counts[row["model"].value, row["task"].value] += Errors(failed=int(row["count"].value))
-    for ended, times in counting.outcomes(
-        store, selection.pass_graphs, latest=selection.latest, only=NOT_JUDGED | UNREADABLE
-    ):
-        task = tasks.get(ended.task)
-        if task is not None and (ended.round is None) == (task.rounds > 1):
-            judged = ended.outcome not in NOT_JUDGED
-            error = Errors(unreadable=times) if judged else Errors(not_judged=times)
-            counts[ended.model, task.iri] += error
-    of_passes = {"passGraph": list(selection.pass_graphs), "latest": selection.latest}
-    for row in queries.run(store, "unscored-evaluations", outcome=list(UNANSWERED), **of_passes):
-        task = tasks.get(row["task"].value)
-        if task is not None and (row["round"] is None) == (task.rounds > 1):
-            counts[row["model"].value, task.iri] += Errors(failed=int(row["count"].value))
-    return {pair: errors_ for pair, errors_ in counts.items() if selected(*pair) and any(errors_)}
+def read_scores(
+    store: Store, selection: Selection, query: str, metrics: Iterable[str], **parameters: Any
+) -> Iterator[tuple[Cell, Any]]:
+    """Run a query of scores for ``metrics`` (IRIs); yield each row with its cell.
+
+    Scores of a re-evaluation by a superseding metric belong to the cell of the earlier one. Many
+    passes are read one part after the other, so rows of a cell may come several times.
+    """
+    wanted, later = set(metrics), SupersedingMetrics(store, selection)
+    selected, queried = selection_test(store, selection), later.with_later(wanted)
+    dialogues = parameters.get("dialogue")
+    metric = queried if dialogues is None and len(queried) <= _FEW_METRICS else None
+    narrowed = {**narrowing(store, selection, dialogues), **parameters}
+
+    @cache  # cells are few, and rows may be millions
+    def cell_of(model: str, task: str, recorded: str) -> Cell | None:
+        of_task = later.of_task(task, recorded)
+        return Cell(model, task, of_task) if of_task in wanted and selected(model, task) else None
+
+    combined = (metric, dialogues, narrowed.get("value"))
+    most = max(MOST_PAIRS // math.prod(len(one) for one in combined if one), 1)
+    for start in range(0, len(selection.pass_graphs), most):
+        narrowed["passGraph"] = list(selection.pass_graphs[start : start + most])
+        for row in queries.run(store, query, metric=metric, latest=selection.latest, **narrowed):
+            cell = cell_of(row["model"].value, row["task"].value, row["metric"].value)
+            if cell is not None:
+                yield cell, row
+
+
+def round_of(row: Any) -> int | None:
+    """Return the round of a row; ``None`` is the whole dialogue."""
+    return None if row["round"] is None else int(row["round"].value)
 
 
 def selection_test(store: Store, selection: Selection) -> Callable[[str, str], bool]:

@@ -12,7 +12,7 @@ from kgbench.config.names import suites_of_judgements
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.rdf.queries import Query
-from kgbench.record import reading, stored_counts
+from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
@@ -114,15 +114,15 @@ def select(
 
 
 def filled(
-    store: Store, query: Query, arguments: Mapping[str, Any], chosen: Callable[[], Selection]
+    query: Query, arguments: Mapping[str, Any], chosen: Callable[[], Selection]
 ) -> dict[str, Any]:
     """Return the ``arguments`` of ``query``, completed by the graphs of a selection.
 
-    The parameters ``passGraph``, ``runGraph``, ``aggregatesGraph`` and ``latest`` are filled in
+    The parameters ``passGraph``, ``runGraph`` and ``latest`` are filled in
     where they are not given; ``chosen`` is called only if one of the graphs is needed.
     """
     names = {parameter.name for parameter in query.parameters} - set(arguments)
-    if not names & {"passGraph", "runGraph", "aggregatesGraph"}:
+    if not names & {"passGraph", "runGraph"}:
         return dict(arguments)
     selection = chosen()
     parameters = dict(arguments)
@@ -130,10 +130,6 @@ def filled(
         parameters["passGraph"] = list(selection.pass_graphs)
     if "runGraph" in names:
         parameters["runGraph"] = list(selection.run_graphs)
-    if "aggregatesGraph" in names:
-        counts_of = stored_counts.graphs(store)
-        counted = [counts_of[graph] for graph in selection.pass_graphs if graph in counts_of]
-        parameters["aggregatesGraph"] = counted
     if selection.latest and "latest" in names:
         parameters["latest"] = True
     return parameters

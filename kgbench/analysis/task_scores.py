@@ -11,6 +11,7 @@ from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
+from kgbench.analysis.outcome_counts import ERRORS, Errors, count_errors
 from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.score_selectors import (
     Score,
@@ -18,7 +19,6 @@ from kgbench.analysis.score_selectors import (
     histograms_by_model,
     score_name,
 )
-from kgbench.analysis.scores import Errors
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.store.protocol import Store
@@ -40,8 +40,8 @@ COLUMNS = (
     Column("not_judged", "Not judged", Kind.COUNT),
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES, *fetch.ERRORS)
-_POOLED_QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, "round-histograms", *fetch.ERRORS)
+QUERIES = (*fetch.CHOOSING, *fetch.CASES, *ERRORS)
+_POOLED_QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *ERRORS)
 
 
 def task_scores(
@@ -74,7 +74,7 @@ def task_scores(
         if clustered
         else _pooled(store, selection, chosen)
     )
-    wrong = fetch.errors(store, selection, fetch.tasks(store))
+    wrong = count_errors(store, selection, fetch.tasks(store))
     metrics = fetch.metrics(store)
     tasks_by_iri = {t.iri: t for t in fetch.tasks(store).values()}
     cells = sorted(

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.outcome_counts import outcome_counts
 from kgbench.analysis.rater_agreement import Ratings
 from kgbench.analysis.selection import Selection
 from kgbench.judges.aggregation import SAMPLES, NoVerdictReason, rule
@@ -20,7 +20,7 @@ from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 from kgbench.tasks.judge_verdict import NAME
 
-QUERIES = ("judge-passes", "judge-verdicts", *counting.OUTCOMES, "list-tasks", "list-models")
+QUERIES = ("judge-passes", "judge-verdicts", "outcome-counts", "list-tasks", "list-models")
 EXECUTION = "execution"
 """The name, in tables, of the verdict that executing an answer implies."""
 ADJUDICATION = "adjudication"
@@ -144,7 +144,7 @@ def unreadable(store: Store, selection: Selection) -> dict[tuple[str, str], floa
     """Return the share of answers without a verdict, by names of rubrics and IRIs of judges."""
     passes, tasks = judge_passes(store, selection), fetch.tasks(store)
     counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
-    for ended, times in counting.outcomes(store, passes):
+    for ended, times in outcome_counts(store, passes):
         rubric = tasks[ended.task].label.removeprefix(f"{NAME}-")
         counts[rubric, ended.model][ended.outcome == Outcome.SCORED] += times
     return {key: count[False] / count.total() for key, count in counts.items() if count.total()}

@@ -28,7 +28,7 @@ def run_declared(
 ) -> Table:
     """Run the declared query ``name``, with the selected graphs filled in."""
     query = queries.load(name)
-    rows = queries.run(store, name, **filled(store, query, parameters, chosen))
+    rows = queries.run(store, name, **filled(query, parameters, chosen))
     return _table(query.label, rows, (name,))
 
 

@@ -165,7 +165,7 @@ def _complete(
     """Add the graphs of the selected suite and passes to the arguments."""
     from kgbench.analysis.selection import filled, select
 
-    return filled(store, declared, arguments, lambda: select(store, suite, choice))
+    return filled(declared, arguments, lambda: select(store, suite, choice))
 
 
 def _list(queries: Any) -> None:

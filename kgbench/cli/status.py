@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.analysis.run_totals import totals
+from kgbench.analysis.run_totals import catalogue_models, totals
 from kgbench.cli import options
 from kgbench.cli.messages import count, echo_visible
 from kgbench.cli.totals import totals_line
@@ -52,7 +53,7 @@ def status(  # noqa: PLR0917 - a command line has many options
     """Show the progress and cost of runs, and why dialogues are open."""
     from kgbench.analysis.score_selectors import left_out
     from kgbench.engine.replies import count_unstored
-    from kgbench.record import reading
+    from kgbench.record import accounts, reading
     from kgbench.store import open_reader
 
     if config is not None and not explain:
@@ -62,7 +63,14 @@ def status(  # noqa: PLR0917 - a command line has many options
         if explain and runs:
             runs = runs[:1]
         received = count_unstored(opened)
-        states = [{**_state(opened, info), "waiting": received.pop(info.iri, 0)} for info in runs]
+        progress = accounts.progress(opened, [info.graph for info in runs])
+        states = [
+            {
+                **_state(opened, info, progress[info.iri]),
+                "waiting": received.pop(info.iri, 0),
+            }
+            for info in runs
+        ]
         notes = left_out(opened)
         if run is None and received and not explain:
             notes.append(
@@ -91,16 +99,19 @@ def _reasons(store: Store, run: RunInfo, config: Path | None) -> list[Reason]:
     return list(explaining.reasons(store, run, plan))
 
 
-def _state(store: Store, run: RunInfo) -> dict[str, Any]:
+def _state(
+    store: Store, run: RunInfo, progress: dict[tuple[str, str], Counter[str]]
+) -> dict[str, Any]:
+    """Return the state of a run, whose dialogues are counted in ``progress``, as a JSON object."""
     from kgbench.analysis.identity_changes import identity_changes
     from kgbench.rdf import queries
-    from kgbench.record import accounts, invalidation
+    from kgbench.record import invalidation
 
-    models = {iri: label for iri, _, label, *_ in queries.rows(store, "list-models")}
+    models = {iri: model.label for iri, model in catalogue_models(store).items()}
     counts: dict[str, Counter[str]] = {}
-    for (model, _), by_state in accounts.progress(store, [run.graph])[run.graph].items():
+    for (model, _), by_state in progress.items():
         of_model = counts.setdefault(
-            models.get(model) or model, Counter(complete=0, open=0, invalid=0)
+            models.get(model, model), Counter(complete=0, open=0, invalid=0)
         )
         of_model.update(by_state)
     sessions = queries.rows(store, "run-sessions", runGraph=run.graph)
@@ -130,7 +141,7 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
         "batches": [
             {
                 "batch": batch,
-                "model": models.get(model),
+                "model": models.get(str(model)),
                 "id": batch_id,
                 "requests": int(requests or 0),
                 "since": begun,
@@ -141,17 +152,17 @@ def _state(store: Store, run: RunInfo) -> dict[str, Any]:
         "totals": totals(store, run),
         "changes": identity_changes(store, run),
         "failures": [
-            {"model": models.get(model), "error": error, "calls": int(count or 0)}
+            {"model": models.get(str(model)), "error": error, "calls": int(count or 0)}
             for model, _, error, count in failures
         ],
     }
 
 
 def _outcomes(
-    store: Store, run: RunInfo, models: dict[str | None, str | None]
+    store: Store, run: RunInfo, models: Mapping[str, str]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return the outcomes of each model's answers in the first pass: their number and rate."""
-    from kgbench.analysis import counting
+    from kgbench.analysis.outcome_counts import outcome_counts
     from kgbench.record import reading
 
     counts: dict[str, Counter[str]] = {}
@@ -161,9 +172,9 @@ def _outcomes(
         if evaluation_pass.kind != "reevaluation"
     )
     for evaluation_pass in islice(of_run, 1):
-        for entry, times in counting.outcomes(store, [evaluation_pass.graph]):
+        for entry, times in outcome_counts(store, [evaluation_pass.graph]):
             if entry.round is not None:  # whole dialogues have none
-                of_model = counts.setdefault(models.get(entry.model) or entry.model, Counter())
+                of_model = counts.setdefault(models.get(entry.model, entry.model), Counter())
                 of_model[entry.outcome] += times
     return {
         model: {

@@ -66,14 +66,6 @@ def check(
     digests: Annotated[
         bool, typer.Option("--digests", help="Print the digest of each graph.")
     ] = False,
-    aggregates: Annotated[
-        bool,
-        typer.Option(
-            "--aggregates",
-            help="Instead, compare stored counts with what they count, and correct those that "
-            "differ.",
-        ),
-    ] = False,
     json_: options.AsJson = False,
 ) -> None:
     """Check that everything in a store is readable and consistent.
@@ -81,9 +73,6 @@ def check(
     Exits with 1 if it is not. Of a store in a folder, the writer's files and every snapshot are
     read completely.
     """
-    if aggregates:
-        _check_aggregates(store, json_=json_)
-        return
     from kgbench.store import (
         back_ends,
         checking,
@@ -106,27 +95,6 @@ def check(
     else:
         _print_checked(report)
     if report.problems:
-        raise typer.Exit(1)
-
-
-def _check_aggregates(store: str | None, *, json_: bool) -> None:
-    from kgbench.cli.progress import progress
-    from kgbench.record import aggregates
-    from kgbench.store import open_existing
-
-    with open_existing(store) as owned, progress("runs and passes", None, quiet=json_) as advance:
-        report = aggregates.check(owned, lambda iri: advance(1, iri))
-        location = owned.location
-    if json_:
-        typer.echo(json.dumps({"store": location, **report._asdict()}, indent=2))
-    else:
-        for iri in report.missing:
-            typer.echo(f"counted  {iri}")
-        for iri in report.wrong:
-            typer.echo(f"wrong    {iri}, counted anew")
-        right = count(len(report.right), "run or pass is", "runs and passes are")
-        typer.echo(f"store    {location}\n{right} counted rightly")
-    if report.wrong:
         raise typer.Exit(1)
 
 
@@ -164,7 +132,6 @@ def recover(
     from dataclasses import asdict
 
     from kgbench.errors import StoreError, StoreInUse
-    from kgbench.record import aggregates
     from kgbench.record.recovery import recover as recovered
     from kgbench.store import (
         checking,
@@ -186,8 +153,6 @@ def recover(
         with marked(target, ["recover", target, "--store", str(path)]):
             with open_store(target) as owned:
                 result = recovered(path, owned)
-            with open_store(target) as owned:
-                aggregates.check(owned)
             try:
                 commitment_key.carry(str(path), target)
             except StoreError as error:  # the file of the key may be damaged as well

@@ -30,10 +30,7 @@ from kgbench.execution.dialogues import request as judge_request
 from kgbench.model import Call, Dialogue, Outcome, Request, TaskClass, Turn, Usage, Verdict
 from kgbench.rdf import digest
 from kgbench.record import Recorder
-from kgbench.record.count_graphs import PendingWrite
-from kgbench.record.live_counts import LiveCounts
 from kgbench.record.reuse import ReusableAnswers
-from kgbench.record.run_counts import RunCounts
 from kgbench.store.protocol import Block
 from kgbench.tasks import catalogue, successors
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
@@ -87,8 +84,6 @@ class Conversations:
     """The dialogues of a run, and the objects that they share.
 
     ``costs`` are the cost functions of models (by IRI), for dialogues with a cost limit.
-    ``counts`` keeps counts of the evaluations up to date, and ``run_counts`` those of dialogues;
-    blocks that they have due are written at the end of a dialogue.
     """
 
     def __init__(
@@ -101,8 +96,6 @@ class Conversations:
         earlier: ReusableAnswers,
         replies: Replies,
         servers: ToolServers,
-        counts: LiveCounts,
-        run_counts: RunCounts,
         costs: Mapping[str, Cost] | None = None,
     ) -> None:
         self._recorder = recorder
@@ -113,8 +106,6 @@ class Conversations:
         self._replies = replies
         self._servers = servers
         self._costs = costs or {}
-        self._counts = counts
-        self._run_counts = run_counts
 
     async def hold(
         self, planned: PlannedDialogue, channel: Channel, stored: StoredDialogue
@@ -183,7 +174,7 @@ class Conversations:
                 break
             self._writer.post(self._evaluation_blocks(task_class, dialogue, verdict, stored))
             prompt, feedback = verdict.next_prompt, verdict.feedback
-        await self._writer.put(*self._end_blocks(task_class, dialogue, verdicts, stored))
+        await self._writer.put(self._end_blocks(task_class, dialogue, verdicts, stored))
         return _result(Ending.COMPLETE, calls, recovered)
 
     async def _with_tools(self, planned: PlannedDialogue) -> tuple[PlannedDialogue, ToolTurns]:
@@ -260,7 +251,6 @@ class Conversations:
         if not stored.calls and k == 0:
             started = dialogue.turns[0].calls[0].started
             lines = self._recorder.dialogue_start(dialogue, started) + lines
-            blocks += self._run_counts.begun(dialogue)
         turn = f"{dialogue.iri}/{k}"
         blocks.append(Block(self._recorder.run_graph, lines))
         self._writer.post(blocks, lambda: self._replies.remove_stored(turn))
@@ -286,7 +276,7 @@ class Conversations:
         if iri in stored.evaluations:
             return []
         evaluation = answer_evaluation(task_class, dialogue, k, verdict, iri)
-        return self._counts.judged(evaluation, dialogue)
+        return [self._recorder.evaluation_block(evaluation, dialogue)]
 
     def _end_blocks(
         self,
@@ -294,17 +284,16 @@ class Conversations:
         dialogue: Dialogue,
         verdicts: Sequence[Verdict],
         stored: StoredDialogue,
-    ) -> PendingWrite:
+    ) -> list[Block]:
         """Return the evaluations of the last turn and of the dialogue, and the dialogue's end."""
         recorder = self._recorder
         blocks = self._evaluation_blocks(task_class, dialogue, verdicts[-1], stored)
         iri = recorder.evaluation_iri(dialogue.iri, None)
         evaluation = dialogue_evaluation(task_class, dialogue, verdicts, iri)
         if evaluation is not None:
-            blocks += self._counts.judged(evaluation, dialogue)
+            blocks.append(recorder.evaluation_block(evaluation, dialogue))
         ended = recorder.dialogue_end(dialogue, clock.now())
-        end = PendingWrite([*blocks, Block(recorder.run_graph, [ended])])
-        return end.with_(self._counts.folded()).with_(self._run_counts.ended(dialogue))
+        return [*blocks, Block(recorder.run_graph, [ended])]
 
 
 def _protocol(planned: PlannedDialogue) -> str | None:

@@ -26,11 +26,9 @@ from kgbench.execution.pools import executor, start_children, workers
 from kgbench.model import Dialogue, Plan
 from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
 from kgbench.record.accounts import SessionPrice
-from kgbench.record.live_counts import LiveCounts
 from kgbench.record.reading import RunInfo
 from kgbench.record.recorded_results import EndpointResults, Results, recorded
 from kgbench.record.reuse import ReusableAnswers
-from kgbench.record.run_counts import RunCounts
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
@@ -116,8 +114,6 @@ async def session(
         ) as replies,
     ):
         async with _judging(store, recorder, plan, settings) as desk:
-            counts = LiveCounts(store, recorder)
-            run_counts = RunCounts(store, recorder.run_graph)
             blocks = _opening(store, recorder, plan, settings)
             if later_metrics:
                 blocks.append(recorder.pass_metrics(later_metrics))
@@ -128,9 +124,9 @@ async def session(
             lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
             lines += [line for paid in prices for line in recorder.session_price(number, paid)]
             blocks.append(Block(recorder.run_graph, lines))
-            store.write([*counts.beside(blocks), *run_counts.beside()])
+            store.write(blocks)
             loop = asyncio.get_running_loop()
-            writer = Writer(store, loop, failed, run_counts.together)
+            writer = Writer(store, loop, failed)
             models = [model.iri for model in plan.models] if settings.reuse_answers else []
             conversations = Conversations(
                 recorder,
@@ -141,21 +137,14 @@ async def session(
                 replies=replies,
                 servers=servers,
                 costs=costs,
-                counts=counts,
-                run_counts=run_counts,
             )
-            ended = False
             try:
                 yield Session(store, recorder, conversations, writer, replies)
-                ended = True
             finally:
                 await desk.close()
                 end = recorder.session_end(number, clock.now())
                 writer.post([Block(recorder.run_graph, [end])])
                 await writer.close()
-                for kept in (counts, run_counts):
-                    if not writer.has_failed and (ended or kept.is_whole):
-                        await loop.run_in_executor(None, kept.seal)
                 store.publish_soon()
 
 

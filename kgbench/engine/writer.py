@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kgbench.errors import StoreError, WriteFailed
@@ -26,8 +26,7 @@ class Writer:
 
     Items that queue up during a write are written together in the next one. After a failed write
     every later :meth:`put` fails with the same error, so that nothing is written out of order.
-    ``failed`` is called with the first failure, in the event loop. ``together`` has graphs by
-    graphs: a write to the latter renews the change stamp of the former.
+    ``failed`` is called with the first failure, in the event loop.
     """
 
     def __init__(
@@ -35,11 +34,9 @@ class Writer:
         store: Store,
         loop: asyncio.AbstractEventLoop,
         failed: Callable[[BaseException], None] = lambda _: None,
-        together: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
         self._failed = failed
-        self._together = together or {}
         self._loop = loop
         self._items: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None
@@ -53,18 +50,11 @@ class Writer:
         """
         self._items.put(_Item(blocks, then=then))
 
-    def put(
-        self, blocks: Sequence[Block], then: Callable[[], None] | None = None
-    ) -> asyncio.Future[None]:
-        """Queue ``blocks``; the future is done when they are durable. ``then`` is as in `post`."""
+    def put(self, blocks: Sequence[Block]) -> asyncio.Future[None]:
+        """Queue ``blocks``; the future is done when they are durable."""
         future: asyncio.Future[None] = self._loop.create_future()
-        self._items.put(_Item(blocks, future, then))
+        self._items.put(_Item(blocks, future))
         return future
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether a write has failed; no later one is attempted."""
-        return self._failure is not None
 
     async def close(self) -> None:
         """Write the queued items, then end the thread."""
@@ -92,8 +82,6 @@ class Writer:
         for item in batch:
             for graph, triples in item.blocks:
                 merged.setdefault(graph, []).extend(triples)
-                if graph in self._together:
-                    merged.setdefault(self._together[graph], [])
         return [Block(graph, triples) for graph, triples in merged.items()]
 
     def _next_batch(self, first: _Item) -> tuple[list[_Item], bool]:

@@ -14,8 +14,6 @@ from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.load import is_registered
 from kgbench.record import Recorder
-from kgbench.record.aggregates import Aggregates
-from kgbench.record.count_graphs import graph_of
 from kgbench.software import this_software
 from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store
@@ -43,11 +41,9 @@ def judge_unjudged(
                 classes[dialogue.task], dialogue, verdicts, recorder.evaluation_iri
             )
             scores += sum(len(evaluation.scores) for evaluation in judged_evaluations)
-            yield from aggregates.evaluated(judged_evaluations, dialogue)
-        yield from aggregates.gathered()
+            yield from (recorder.evaluation_block(each, dialogue) for each in judged_evaluations)
 
-    store.drop([recorder.pass_graph, graph_of(store.iris, recorder.pass_graph)])
-    aggregates = Aggregates(store, recorder.pass_graph, recorder)
+    store.drop([recorder.pass_graph])
     store.bulk_load(blocks())
     software = this_software()
     pass_blocks = recorder.pass_blocks(
@@ -58,5 +54,4 @@ def judge_unjudged(
         engine=engine_label(limits.engine),
     )
     store.write([Block(store.iris.catalogue, software.entry(store.iris)), *pass_blocks])
-    aggregates.seal()
     return scores

@@ -18,9 +18,6 @@ from kgbench.importers.undeclared import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
 from kgbench.record import Recorder, case_entry, model_entry, task_entry
-from kgbench.record.aggregates import Aggregates
-from kgbench.record.count_graphs import graph_of
-from kgbench.record.run_counts import RunCounts
 from kgbench.scoring.agreement import agreement_of_error
 from kgbench.store.iris import Iris
 from kgbench.store.loading_together import LoadingTogether
@@ -87,18 +84,12 @@ class _RunPart:
         self._imported = imported
         self._progress = progress
         self._recorder = Recorder(store.iris, imported.run_id, imported.pass_id)
-        self._aggregates: Aggregates | None = None
         self._counts = _Counts()
-        self._missing: list[str] = []
+        self.graphs: list[str] = []
 
     @property
     def run(self) -> str:
         return self._recorder.run
-
-    @property
-    def graphs(self) -> list[str]:
-        counts = (graph_of(self._store.iris, graph) for graph in self._missing)
-        return [*self._missing, *counts]
 
     def blocks(self) -> Iterator[Block]:
         """Yield the content that the store does not have.
@@ -116,32 +107,24 @@ class _RunPart:
                 f"{imported.source}: the store {store.location} has these results in another suite "
                 f"than {imported.suite}: import them into a separate store"
             )
-        self._missing = [graph for graph, registered in present.items() if not registered]
-        if not self._missing:
+        self.graphs = [graph for graph, registered in present.items() if not registered]
+        if not self.graphs:
             for dialogue, evaluations in imported.items:
                 self._counts.add(dialogue, evaluations)
             return
         store.drop(self.graphs)  # what an interrupted import left
-        self._aggregates = Aggregates(store, recorder.pass_graph, recorder)
-        content = _content(imported, recorder, self._aggregates, self._counts, self._progress)
+        content = _content(imported, recorder, self._counts, self._progress)
         yield from (block for block in content if not present.get(block.graph, False))
 
     def closing(self) -> list[Block]:
         """Return the entries of the catalogue, and the descriptions of the run and its pass."""
-        if not self._missing:
+        if not self.graphs:
             return []
         entries = Block(self._store.iris.catalogue, _catalogue(self._store, self._imported))
         return [entries, *_run_and_pass_blocks(self._imported, self._recorder)]
 
-    def seal(self) -> None:
-        """Complete the counts."""
-        if self._aggregates is not None and self._imported.is_judged:
-            self._aggregates.seal()
-        if self._recorder.run_graph in self._missing:
-            RunCounts(self._store, self._recorder.run_graph).rebuild()
-
     def summary(self) -> Summary:
-        already_there = not self._missing
+        already_there = not self.graphs
         return _summary(self._imported, self._recorder, self._counts, already_there=already_there)
 
 
@@ -203,7 +186,6 @@ def _run_and_pass_blocks(imported: ImportedRun, recorder: Recorder) -> list[Bloc
 def _content(
     imported: ImportedRun,
     recorder: Recorder,
-    aggregates: Aggregates,
     counts: _Counts,
     progress: Callable[[int], None] | None,
 ) -> Iterator[Block]:
@@ -217,14 +199,11 @@ def _content(
             executions.add(execution)
             lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
         yield Block(recorder.run_graph, lines)
-        if evaluations:
-            yield from aggregates.evaluated(
-                [_with_agreement(evaluation, imported.agreements) for evaluation in evaluations],
-                dialogue,
-            )
+        for evaluation in evaluations:
+            agreed = _with_agreement(evaluation, imported.agreements)
+            yield recorder.evaluation_block(agreed, dialogue)
         if progress is not None:
             progress(1)
-    yield from aggregates.gathered()
 
 
 def _with_agreement(evaluation: Evaluation, agreements: Mapping[str, str]) -> Evaluation:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -30,10 +31,8 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
     suites = []
     name = fetch.models(view)[iri].name
     for suite, label, selected in score_tables.selections(view):
-        chosen = score_tables.of_model(view, selected, iri)
-        table = score_tables.only(
-            score_tables.scores(view, chosen, models=score_tables.exact_glob(name)), "model", name
-        )
+        chosen = replace(selected, models=iri)
+        table = score_tables.only(score_tables.scores(view, chosen), "model", name)
         if table is None or not table.rows:
             continue
         spokes = drawing.spokes(_axes(view, chosen, name))

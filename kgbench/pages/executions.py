@@ -45,8 +45,8 @@ def execution_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # 
 
 def _number(view: View, *, model: str, task: str, run: str) -> int:
     """Return the number of dialogues of a model on a task in a run (IRIs)."""
-    graph = reading.find_run(view, run).graph
-    return accounts.progress(view, [graph])[graph].get((model, task), Counter()).total()
+    of_run = accounts.progress(view, [reading.find_run(view, run).graph])[run]
+    return of_run.get((model, task), Counter()).total()
 
 
 def _judged(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
@@ -42,7 +43,7 @@ def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa:
     display = display_names(view)
     suites = []
     for suite, label, chosen in score_tables.selections(view):
-        table = score_tables.scores(view, chosen, tasks=score_tables.exact_glob(info.label))
+        table = score_tables.scores(view, replace(chosen, tasks=iri))
         table = score_tables.only(table, "task", info.name)
         if table is not None and table.rows:
             suites.append(of_suite(table, display, suite, label))

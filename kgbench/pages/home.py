@@ -19,8 +19,7 @@ def overview(view: View) -> dict[str, Any]:
     progress = accounts.progress(view, [item.graph for item in infos])
     kinds, shown, names = runs.pass_kinds(view), model_names(view), display_names(view)
     facts = [
-        runs.facts(view, item, progress[item.graph], kinds.get(item.iri, ()), shown)
-        for item in infos
+        runs.facts(view, item, progress[item.iri], kinds.get(item.iri, ()), shown) for item in infos
     ]
     models = sorted(fetch.models(view).values(), key=lambda item: item.name.lower())
     return {

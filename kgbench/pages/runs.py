@@ -86,7 +86,7 @@ def run_times(view: View, run: str) -> dict[str, Any]:
 def run_facts(view: View, iri: str) -> dict[str, Any]:
     """Return the :func:`facts` of a run (IRI)."""
     run = reading.find_run(view, iri)
-    cells = accounts.progress(view, [run.graph])[run.graph]
+    cells = accounts.progress(view, [run.graph])[iri]
     return facts(view, run, cells, pass_kinds(view).get(iri, ()), model_names(view))
 
 
@@ -106,7 +106,7 @@ def pass_kinds(view: View) -> dict[str, set[str]]:
 def run_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     """Return the content of a run's page."""
     run = reading.find_run(view, iri)
-    cells = accounts.progress(view, [run.graph])[run.graph]
+    cells = accounts.progress(view, [run.graph])[iri]
     display = model_names(view)
     of_run = facts(view, run, cells, pass_kinds(view).get(iri, ()), display)
     executions = {

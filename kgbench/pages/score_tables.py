@@ -17,7 +17,6 @@ from kgbench.pages import things
 from kgbench.pages.board import Bar, bar, estimand_of
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
-from kgbench.record import stored_counts
 
 _MOST_VALUES = 200_000  # intervals over as many cases take some 10 s
 
@@ -49,23 +48,16 @@ def selections(view: View) -> Iterator[tuple[str, str, Selection]]:
             yield str(suite), things.label(view, str(suite)), select(view, suite)
 
 
-def of_model(view: View, chosen: Selection, model: str) -> Selection:
-    """Return a selection without the passes that are known to have no score of a model (IRI)."""
-    models = stored_counts.models(view)
-    passes = tuple(pass_ for pass_ in chosen.pass_graphs if model in models.get(pass_, (model,)))
-    return replace(chosen, pass_graphs=passes)
-
-
-def scores(view: View, chosen: Selection, **globs: str) -> Table | None:
+def scores(view: View, chosen: Selection) -> Table | None:
     """Return the table of scores by task; ``None`` if a task has no main metric.
 
     Intervals are over cases, but over dialogues where there are too many values for a page.
     """
     try:
-        over_dialogues = task_scores(view, chosen, estimand=DIALOGUES, **globs)
+        over_dialogues = task_scores(view, chosen, estimand=DIALOGUES)
         if are_many(over_dialogues):
             return over_dialogues
-        return task_scores(view, chosen, **globs)
+        return task_scores(view, chosen)
     except QueryError:
         return None
 

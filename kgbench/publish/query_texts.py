@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kgbench.analysis.counting import LISTED
 from kgbench.analysis.scores import CHOOSING
 from kgbench.pages.snapshot import View
 from kgbench.rdf.queries import BoundQuery
@@ -39,28 +38,16 @@ class CachingStore:
 
 
 class QueryRecorder:
-    """A store that records its queries.
-
-    Readers of a publication have only the evaluations. Queries of counts are therefore not
-    recorded: they go to the store ``unrecorded``, and the analyses name the queries of evaluations
-    that give the same (:mod:`kgbench.analysis.counting`).
-    """
+    """A store that records its queries."""
 
     def __init__(self, catalogue: CachingStore) -> None:
         self.iris = catalogue.view.iris
         self.location = catalogue.view.location
         self.queries: dict[str, None] = {}
-        self.unrecorded = catalogue.view
         self._catalogue = catalogue
-
-    def record(self, text: BoundQuery) -> None:
-        """Record a query that is not executed, because counts give the same."""
-        self.queries[text] = None
 
     def query(self, text: str) -> Any:
         """Return the result of the store, and record the query."""
-        if isinstance(text, BoundQuery) and text.name == LISTED:
-            return []
         self.queries[text] = None
         return self._catalogue.query(text)
 

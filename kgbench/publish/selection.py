@@ -109,8 +109,7 @@ def select_parts(view: View, settings: Settings) -> PublishedParts:
         reviewers=frozenset(_reviewers(view, runs)),
         unused=unused_declarations(
             view.database, view.iris.catalogue, (graph for graph, _ in others)
-        )
-        | frozenset(_counts(view, described)),
+        ),
         partial=bool(selected_runs),
     )
 
@@ -194,13 +193,6 @@ def _others(
                 target is not None and _graph_of(view, target.object) in selected_graphs
             ):
                 yield graph, thing
-
-
-def _counts(view: View, described: dict[str, str]) -> Iterator[str]:
-    """Yield the graphs with counts of passes, which readers compute anew after loading."""
-    for graph, thing in described.items():
-        if KGB.Aggregates in things.kinds(view, thing):
-            yield graph
 
 
 def _graph_of(view: View, node: object) -> str:

@@ -16,10 +16,10 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis import counting
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass, compass_of, compass_table
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.outcome_counts import outcome_counts
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
@@ -155,7 +155,7 @@ class ResultsBuilder:
     def _count_outcomes(self, results: SuiteResults) -> None:
         recording = QueryRecorder(self.catalogue)
         selection = results.selection
-        for ended, times in counting.outcomes(
+        for ended, times in outcome_counts(
             recording.store(), selection.pass_graphs, latest=selection.latest
         ):
             if ended.round is not None:  # the outcomes of whole dialogues have none

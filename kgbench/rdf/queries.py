@@ -167,17 +167,6 @@ def run(store: Any, name: str, **parameters: Value | Sequence[Value] | None) -> 
     return store.query(bind(load(name), **parameters))
 
 
-def unrecorded(store: Any) -> Any:
-    """Return the store to read counts from: that behind a store that records its queries."""
-    return getattr(store, "unrecorded", store)
-
-
-def record(store: Any, name: str, **parameters: Value | Sequence[Value] | None) -> None:
-    """Record a query that is not executed because counts give the same, if the store records."""
-    if unrecorded(store) is not store:
-        store.record(bind(load(name), **parameters))
-
-
 def ask(store: Any, text: str, *, prefixed: bool = True) -> Any:
     """Execute any query on a store, and return pyoxigraph's result.
 

@@ -2,26 +2,24 @@
 """Dialogues, calls and tokens of runs, read from the store, with working time and prices.
 
 Totals are computed from the store alone, never carried over in memory or files, so that they are
-right after any number of interruptions. Complete dialogues are counted while a run is written
-(:mod:`kgbench.record.run_counts`); the others are read, or all of them where counts are missing.
+right after any number of interruptions.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from kgbench.model import Call, Json
 from kgbench.model import Usage as TokenUsage
 from kgbench.rdf import moment, queries
-from kgbench.record import reading, stored_counts
-from kgbench.record.count_graphs import portions, which
+from kgbench.record import reading
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
+
+_NAMED = 500  # dialogues that a query names
 
 
 @dataclass(slots=True)
@@ -76,50 +74,6 @@ class Usage:
             self.batch_cached += cached
 
 
-class Account(NamedTuple):
-    """The dialogues of a model on a task in a run, the ``complete`` ones, and their usage."""
-
-    begun: int
-    complete: int
-    usage: Usage
-
-    def plus(self, other: Account) -> Account:
-        """Return the sum of both."""
-        return Account(
-            self.begun + other.begun, self.complete + other.complete, self.usage + other.usage
-        )
-
-    def minus(self, other: Account) -> Account:
-        """Return this account without the dialogues of another one."""
-        return Account(
-            self.begun - other.begun, self.complete - other.complete, self.usage - other.usage
-        )
-
-    def as_row(self) -> list[Json]:
-        """Return the numbers as they are stored, in the order of the fields."""
-        return [self.begun, self.complete, *astuple(self.usage)]
-
-    @classmethod
-    def of_row(cls, row: Sequence[int]) -> Account:
-        """Return the account of a stored row."""
-        return cls(row[0], row[1], Usage(*row[2:]))
-
-
-Accounts: TypeAlias = dict[tuple[str, str], Account]
-"""Accounts by model and task (IRIs)."""
-
-
-def usage_of(calls: Iterable[Call]) -> Usage:
-    """Return the usage of calls, without those that reused an answer."""
-    usage = Usage()
-    for call in calls:
-        if call.reused is None:
-            tokens = TokenUsage() if call.reply is None else call.reply.usage
-            failed, batched = call.failure is not None, call.batch is not None
-            usage.count(1, failed=failed, batched=batched, tokens=tokens)
-    return usage
-
-
 class SessionPrice(NamedTuple):
     """A price used by a session: the model's IRI, USD per million tokens, date and source.
 
@@ -140,7 +94,7 @@ def usage(store: Store, graph: str) -> dict[str, Usage]:
     totals: dict[str, Usage] = defaultdict(Usage)
     for (model, _), used in _usage(store, graph).items():
         totals[model] += used
-    return {model: total for model, total in totals.items() if total != Usage()}
+    return dict(totals)
 
 
 def uncounted_characters(store: Store, graph: str) -> dict[str, int]:
@@ -155,105 +109,32 @@ def usage_by_task(store: Store, graph: str) -> dict[tuple[str, str], Usage]:
     Invalidated dialogues are left out.
     """
     totals = _usage(store, graph)
-    for portion in portions(sorted(reading.invalid(store, graph))):
-        for cell, used in _read_usage(store, graph, portion).items():
+    invalid = sorted(reading.invalid(store, graph))
+    for at in range(0, len(invalid), _NAMED):
+        for cell, used in _usage(store, graph, invalid[at : at + _NAMED]).items():
             totals[cell] -= used
     return {(task, model): used for (model, task), used in totals.items() if used.answers}
 
 
-def progress(store: Store, graphs: Sequence[str]) -> dict[str, dict[tuple[str, str], Counter[str]]]:
-    """Return the numbers of dialogues in graphs of runs, by graph and by model and task (IRIs).
+def progress(
+    store: Store, graphs: Sequence[str]
+) -> defaultdict[str, dict[tuple[str, str], Counter[str]]]:
+    """Return the numbers of dialogues in graphs of runs, by run and by model and task (IRIs).
 
     States are ``complete``, ``open`` and ``invalid``.
     """
-    states: dict[str, dict[tuple[str, str], Counter[str]]] = {graph: {} for graph in graphs}
-    counted = _counted(store, graphs)
-    for graph, accounts in stored(store, counted).items():
-        cells = states[graph] = {
-            cell: Counter(complete=account.complete, open=account.begun - account.complete)
-            for cell, account in accounts.items()
-        }
-        for portion in portions(sorted(reading.invalid(store, graph))):
-            for cell, (begun, complete) in _read_numbers(store, graph, portion).items():
-                cells[cell].update(complete=-complete, open=complete - begun, invalid=begun)
-    for graph in states.keys() - counted.keys():
-        for row in queries.run(store, "run-progress", runGraph=graph):
-            about = row["model"].value, row["task"].value
-            of_cell = states[graph].setdefault(about, Counter())
-            of_cell[row["state"].value] += int(row["count"].value)
+    states: defaultdict[str, dict[tuple[str, str], Counter[str]]] = defaultdict(dict)
+    for row in queries.run(store, "run-progress", runGraph=graphs):
+        about = row["model"].value, row["task"].value
+        of_cell = states[row["run"].value].setdefault(about, Counter())
+        of_cell[row["state"].value] += int(row["count"].value)
     return states
 
 
-def of_all(store: Store, graph: str) -> Accounts:
-    """Return the accounts of all dialogues of a run, from the dialogues themselves."""
-    return _accounts(_read_numbers(store, graph), _read_usage(store, graph))
-
-
-def of_dialogues(store: Store, graph: str, dialogues: Sequence[str]) -> Accounts:
-    """Return the accounts of some dialogues of a run (IRIs), from the dialogues themselves."""
-    accounts: Accounts = {}
-    for portion in portions(dialogues):
-        numbers = _read_numbers(store, graph, portion)
-        _add(accounts, _accounts(numbers, _read_usage(store, graph, portion)))
-    return accounts
-
-
-def stored(store: Store, graphs: Mapping[str, str]) -> dict[str, Accounts]:
-    """Return the accounts of runs from counts and marked dialogues.
-
-    ``graphs`` has the graph of counts for each graph of a run.
-    """
-    if not graphs:
-        return {}
-    while True:
-        accounts: dict[str, Accounts] = {graph: {} for graph in graphs}
-        marked = marked_dialogues(store, graphs.values())
-        for counted, graph in graphs.items():
-            dialogues = [one for of_list in marked[graph].values() for one in of_list]
-            _add(accounts[counted], of_dialogues(store, counted, dialogues))
-        lists = set()
-        counted_by = {graph: counted for counted, graph in graphs.items()}
-        text = fill("counted-dialogues.rq", graphs=_terms(graphs.values()))
-        for row in store.query(text):
-            lists.add(row["list"].value)
-            models, tasks = json.loads(row["models"].value), json.loads(row["tasks"].value)
-            counts = json.loads(row["counts"].value)
-            cells = {(models[m], tasks[k]): Account.of_row(rest) for m, k, *rest in counts}
-            _add(accounts[counted_by[row["graph"].value]], cells)
-        if lists.isdisjoint(name for of_graph in marked.values() for name in of_graph):
-            return accounts  # else counts were written in the meantime
-
-
-def marked_dialogues(store: Store, graphs: Iterable[str]) -> dict[str, dict[str, list[str]]]:
-    """Return the marked dialogues by graph of counts and by list (IRIs)."""
-    found: dict[str, dict[str, list[str]]] = {graph: defaultdict(list) for graph in graphs}
-    for row in store.query(fill("marked-dialogues.rq", graphs=_terms(found))):
-        found[row["graph"].value][row["list"].value].append(row["dialogue"].value)
-    return found
-
-
-def _counted(store: Store, graphs: Sequence[str]) -> dict[str, str]:
-    """Return the graphs of counts of the runs (by graph) whose counts are up to date."""
-    return {of: graph for of, graph in stored_counts.graphs(store).items() if of in graphs}
-
-
-def _usage(store: Store, graph: str) -> dict[tuple[str, str], Usage]:
-    """Return the usage of each model on each task (IRIs).
-
-    A store that records queries records the query of calls, which gives the same.
-    """
-    source = queries.unrecorded(store)
-    counted = stored(source, _counted(source, [graph])).get(graph)
-    if counted is None:
-        return _read_usage(store, graph)
-    queries.record(store, "run-usage", runGraph=graph)
-    return {cell: account.usage for cell, account in counted.items()}
-
-
-def _read_usage(
+def _usage(
     store: Store, graph: str, dialogues: Sequence[str] | None = None
 ) -> dict[tuple[str, str], Usage]:
-    """Return the usage of ``dialogues`` (IRIs), or of all, from their calls."""
+    """Return the usage of each model on each task (IRIs), in all dialogues or some (IRIs)."""
     found: dict[tuple[str, str], Usage] = defaultdict(Usage)
     for row in queries.run(store, "run-usage", runGraph=graph, dialogue=dialogues):
         columns = ("inputTokens", "outputTokens", "cachedTokens", "reasoningTokens")
@@ -264,34 +145,6 @@ def _read_usage(
             tokens=TokenUsage(*(_number(row[name]) for name in columns)),
         )
     return found
-
-
-def _read_numbers(
-    store: Store, graph: str, dialogues: Iterable[str] = ()
-) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return the numbers of dialogues and of complete ones among ``dialogues`` (IRIs), or all."""
-    text = fill("dialogue-states.rq", graph=graph, which=which("dialogue", dialogues))
-    return {
-        (row["model"].value, row["task"].value): (
-            int(row["begun"].value),
-            int(row["complete"].value),
-        )
-        for row in store.query(text)
-    }
-
-
-def _accounts(
-    numbers: Mapping[tuple[str, str], tuple[int, int]], used: Mapping[tuple[str, str], Usage]
-) -> Accounts:
-    return {
-        cell: Account(*begun_and_complete, used.get(cell, Usage()))
-        for cell, begun_and_complete in numbers.items()
-    }
-
-
-def _add(accounts: Accounts, more: Accounts) -> None:
-    for cell, account in more.items():
-        accounts[cell] = accounts[cell].plus(account) if cell in accounts else account
 
 
 def prices(store: Store, graph: str) -> dict[str, SessionPrice]:
@@ -336,7 +189,3 @@ def _stretches(store: Store, run: str, graph: str) -> Iterator[tuple[datetime, d
 
 def _number(literal: Any) -> int | None:
     return None if literal is None else int(literal.value)
-
-
-def _terms(graphs: Iterable[str]) -> str:
-    return " ".join(f"<{graph}>" for graph in graphs)

@@ -9,9 +9,8 @@ from typing import NamedTuple
 from kgbench import clock
 from kgbench.errors import StoreError
 from kgbench.rdf import iri, moment, storable, string
-from kgbench.record import reading, stored_counts
+from kgbench.record import reading
 from kgbench.record import terms as t
-from kgbench.record.aggregates import subtraction
 from kgbench.record.entries import registry_entry
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
@@ -63,15 +62,10 @@ def invalidate_dialogues(
     lines = _activity(node, reason, by, person=person)
     lines += [f"<{node}> {t.INVALIDATES} <{dialogue}> ." for dialogue in graph_of]
     lines += [f"<{entity}> {t.INVALIDATED_BY} <{node}> ." for entity in entities]
-    runs, passes = set(graph_of.values()), set(entities.values()) - set(graph_of.values())
-    valid = stored_counts.graphs(store)
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
     # An empty block renews the stamp of a graph, which outdates the analyses that read it.
-    stamped = [Block(name, []) for name in sorted(runs | passes)]
-    # Counts of runs include invalidated dialogues: they stay valid if they are stamped as well.
-    stamped += [Block(valid[run], []) for run in sorted(runs & valid.keys())]
-    counts = subtraction(store, sorted(passes), sorted(graph_of))
-    store.write([*blocks, *stamped, *counts])
+    changed = sorted({*graph_of.values(), *entities.values()})
+    store.write([*blocks, *(Block(name, []) for name in changed)])
     return Invalidated(node, len(graph_of), len(entities))
 
 

@@ -13,7 +13,6 @@ from kgbench.record import terms as t
 from kgbench.record import tool_uses
 from kgbench.record.accounts import SessionPrice
 from kgbench.record.calibrations import calibration_triples
-from kgbench.record.counts import Counts
 from kgbench.record.entries import registry_entry
 from kgbench.record.evaluations import evaluation_triples
 from kgbench.record.verdicts import verdict_triples
@@ -40,8 +39,6 @@ class Recorder:
         self.pass_graph = iris.mint("passGraph", **{"pass": pass_id})
         self._judgements = iris.mint("suite", suite=JUDGEMENTS)
         self._texts: OrderedDict[str, None] = OrderedDict()
-        self.counts: Counts | None = None
-        """Counts evaluations as they are written, if set."""
 
     # --- IRIs -----------------------------------------------------------------------------
 
@@ -269,16 +266,14 @@ class Recorder:
         """Return the tool calls in answer ``k``, which model call ``number`` of the turn gave."""
         return tool_uses.triples(dialogue.iri, k, number, uses, self._text, iris=self.iris)
 
-    def evaluation(self, evaluation: Evaluation, dialogue: Dialogue) -> list[str]:
+    def evaluation_block(self, evaluation: Evaluation, dialogue: Dialogue) -> Block:
         """Return an evaluation of this pass, with the verdict if it evaluates a judge's answer."""
         lines = evaluation_triples(evaluation, dialogue, self.evaluation_pass)
-        if self.counts is not None:
-            self.counts.evaluation(evaluation, dialogue)
         if dialogue.suite == self._judgements:
             calibrated = "calibration" in evaluation.infos
             triples = calibration_triples if calibrated else verdict_triples
             lines += triples(evaluation, dialogue, self.evaluation_pass)
-        return lines
+        return Block(self.pass_graph, lines)
 
     # --- parts ----------------------------------------------------------------------------
 

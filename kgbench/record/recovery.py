@@ -57,15 +57,13 @@ class Recovered:
 def recover(path: Path, target: OwnedStore) -> Recovered:
     """Copy the readable part of the store at ``path`` (not open anywhere) into an empty store.
 
-    Counts of passes are not copied; they can be recomputed. Raises
-    :class:`~kgbench.errors.StoreError` if nothing can be read.
+    Raises :class:`~kgbench.errors.StoreError` if nothing can be read.
     """
     with (
         tempfile.TemporaryDirectory(prefix="kgbench-recovery-") as scratch,
         rebuild(path, Path(scratch)) as rebuilt,
     ):
         _register(rebuilt)
-        _without_counts(rebuilt)
         missing: list[Missing] = []
         for run in reading.runs(rebuilt):
             missing += _without_incomplete(rebuilt, run)
@@ -105,14 +103,6 @@ def _register(rebuilt: RebuiltStore) -> None:
                 lines.append(f"<{graph}> <{KGB.changeStamp}> {stamp} .")
     if lines:
         rebuilt.add(rebuilt.iris.catalogue, lines)
-
-
-def _without_counts(rebuilt: RebuiltStore) -> None:
-    """Remove the counts of passes, which include dialogues that could not be read."""
-    head = f"{rebuilt.iris.base}graph/aggregates/"
-    for graph in registry.graphs(rebuilt):
-        if graph.startswith(head):
-            rebuilt.remove(rebuilt.iris.catalogue, graph)
 
 
 def _without_incomplete(rebuilt: RebuiltStore, run: RunInfo) -> list[Missing]:

@@ -6,9 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kgbench.record import reading
-from kgbench.record.count_graphs import graph_of
 from kgbench.record.reading import RunInfo
-from kgbench.store import registry
 from kgbench.store.maintenance import analyses_of
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
@@ -19,14 +17,13 @@ class Removal(NamedTuple):
 
     run: str
     passes: tuple[str, ...]
-    aggregates: tuple[str, ...]
     analyses: tuple[str, ...]
     invalidations: tuple[str, ...]
 
     @property
     def graphs(self) -> list[str]:
         """All of them; the run comes first, so that no graph refers to one that is gone already."""
-        return [self.run, *self.passes, *self.aggregates, *self.analyses, *self.invalidations]
+        return [self.run, *self.passes, *self.analyses, *self.invalidations]
 
 
 def removal(store: Store, run: RunInfo) -> Removal:
@@ -37,7 +34,4 @@ def removal(store: Store, run: RunInfo) -> Removal:
         sorted(row["graph"].value for row in rows if row["of"].value == row["all"].value)
     )
     analyses = tuple(analyses_of(store, {run.graph, *passes}))
-    there = registry.stamps(store)
-    counted = (graph_of(store.iris, graph) for graph in (run.graph, *passes))
-    counts = tuple(graph for graph in counted if graph in there)
-    return Removal(run.graph, passes, counts, analyses, invalidations)
+    return Removal(run.graph, passes, analyses, invalidations)

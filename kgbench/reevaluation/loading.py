@@ -68,7 +68,7 @@ class _StreamedPass:
 
     @property
     def graphs(self) -> Sequence[str]:
-        return self.run_pass.graphs
+        return [self.run_pass.recorder.pass_graph]
 
     def blocks(self) -> Iterator[Block]:
         yield from self.run_pass.blocks(_parts_of(self.stream))
@@ -77,10 +77,6 @@ class _StreamedPass:
 
     def closing(self) -> Sequence[Block]:
         return self.actions.close(self.run_pass) if self.run_pass.result.is_recorded else ()
-
-    def seal(self) -> None:
-        if self.run_pass.result.is_recorded:
-            self.run_pass.aggregates.seal()
 
 
 def _parts_of(stream: Iterator[JudgedPart]) -> Iterator[tuple[Task, Part, list[list[Verdict]]]]:

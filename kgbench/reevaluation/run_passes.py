@@ -17,7 +17,6 @@ from kgbench.execution.windows import split_parts
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.policies.policy import Policy
 from kgbench.record import Recorder, reading
-from kgbench.record.aggregates import Aggregates
 from kgbench.record.reading import Execution, PassInfo, RunInfo, ScoredEvaluation
 from kgbench.record.recorded_cases import RecordedCases
 from kgbench.record.recorded_results import EndpointResults, TypedEndpointResults, as_recorded
@@ -56,7 +55,6 @@ class RunPass:
         store = recorded.store
         self.recorder = Recorder(store.iris, run.id, new_id())
         self.recorder.run = run.iri  # runs published by others may have another base IRI
-        self.aggregates = Aggregates(store, self.recorder.pass_graph, self.recorder)
         self.watch: Callable[[int], None] = lambda _: None
         self._asking = asking
         self._policy = policy
@@ -75,11 +73,6 @@ class RunPass:
         self.differing: list[DifferingDialogue] = []
         self._models = reading.model_labels(store)
         self._started = clock.now()
-
-    @property
-    def graphs(self) -> tuple[str, str]:
-        """The graphs of the pass and of its counts."""
-        return self.recorder.pass_graph, self.aggregates.graph
 
     def blocks(self, judged: Iterable[tuple[Task, Part, list[list[Verdict]]]]) -> Iterator[Block]:
         """Yield the evaluations of ``judged`` dialogues, and fill :attr:`result`."""
@@ -127,8 +120,7 @@ class RunPass:
                     noted = self._published_with(recorded, dialogue) if published else {}
                     details = (judged_verdicts, named, new_names, published, noted)
                     self.differing.append(DifferingDialogue(entry, dialogue, case, *details))
-                yield from self.aggregates.evaluated(revised, dialogue)
-        yield from self.aggregates.gathered()
+                yield from (self.recorder.evaluation_block(each, dialogue) for each in revised)
         self._latest.clear()
 
     def _published_with(self, task: Task, dialogue: Dialogue) -> Mapping[str, Json]:

@@ -124,7 +124,7 @@ def example(view: View, parameters: Mapping[str, str]) -> str:
         for p in query.parameters
         if p.name in parameters and p.name != "name"
     }
-    values = filled(view, query, values, lambda: _selected(view, parameters))
+    values = filled(query, values, lambda: _selected(view, parameters))
     for name in {p.name for p in query.parameters if not p.optional} - set(values):
         values[name] = _first(view, name)
     for name in ("suite", "run", "pass"):  # may be names, which select graphs only

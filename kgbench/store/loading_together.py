@@ -34,9 +34,6 @@ class LoadedPart(Protocol):
     def closing(self) -> Sequence[Block]:
         """Return the blocks that make the part visible; nothing if it already is, or is empty."""
 
-    def seal(self) -> None:
-        """Complete the visible part."""
-
 
 _Part = TypeVar("_Part", bound=LoadedPart)
 
@@ -70,7 +67,6 @@ class LoadingTogether(Generic[_Part]):
                     if closing := part.closing():
                         self._store.write(closing)
                     visible.append(part)
-                    part.seal()
             finally:
                 self._drop(loaded[len(visible) :])
             yield from visible

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 SHAPE_FILES = {
     "results": (
         "results.ttl",
-        "aggregates.ttl",
         "analyses.ttl",
         "benchmarks.ttl",
         "catalogue.ttl",

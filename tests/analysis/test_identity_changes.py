@@ -10,8 +10,12 @@ from typer.testing import CliRunner
 
 from kgbench.analysis.identity_changes import identity_changes, is_same_model
 from kgbench.cli import app
+from kgbench.importers.archives import ResultFile
+from kgbench.importers.llm_kg_bench import read_runs
+from kgbench.importers.load import load
 from kgbench.record import reading
 from kgbench.store import open_store
+from tests.support.archives import as_json, record_v3
 from tests.support.runs import hold, planned
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
@@ -156,3 +160,12 @@ def test_another_address_in_another_run_is_said():
         assert said(store) == [
             f"small is at {other.url} in this run, but at {one.url} in others of this store"
         ]
+
+
+def test_an_imported_run_has_no_changes():
+    """An imported run has no sessions, and no model that was called at several addresses."""
+    with open_store("memory:") as store:
+        (imported,) = read_runs(ResultFile("f.json", as_json([record_v3()])), store.iris)
+        load(store, imported)
+        (run,) = reading.runs(store)
+        assert identity_changes(store, run) == []

@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.scores import errors, histograms, metrics, tasks
+from kgbench.analysis.outcome_counts import count_errors
+from kgbench.analysis.scores import histograms, metrics, tasks
 from kgbench.analysis.selection import select
 from kgbench.errors import StoreError
 from kgbench.record import invalidation, reading
@@ -65,7 +66,7 @@ def test_invalidated_run_leaves_nothing(store):
     invalidation.invalidate(store, info.id, "wrong key", "Ada")
 
     assert counted(store) == {}
-    assert errors(store, select(store), tasks(store)) == {}
+    assert count_errors(store, select(store), tasks(store)) == {}
 
 
 def test_invalidation_says_who_when_and_why(store):

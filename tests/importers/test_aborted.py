@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.scores import Errors, errors, tasks
+from kgbench.analysis.outcome_counts import Errors, count_errors
+from kgbench.analysis.scores import tasks
 from kgbench.analysis.selection import select
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
@@ -59,6 +60,6 @@ def test_every_form_without_scores_counts_once(record, others, scores):
     with open_store("memory:") as store:
         (run,) = read_runs(ResultFile("f.json", as_json(records)), store.iris)
         load(store, run)
-        ((_, counted),) = errors(store, select(store), tasks(store)).items()
+        ((_, counted),) = count_errors(store, select(store), tasks(store)).items()
 
     assert counted == Errors(not_judged=1)

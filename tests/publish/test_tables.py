@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a publication from counts and from evaluations, and their figures."""
+"""Figures of the tables of a publication."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import json
 import pytest
 
 from kgbench.publish import drawings, workers
-from kgbench.publish.folder import STATE
-from kgbench.record import invalidation, reading, stored_counts
-from kgbench.store import open_reader, open_store
+from kgbench.record import invalidation, reading
+from kgbench.store import open_store
 from tests.publish.conftest import command, publish
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -29,29 +28,6 @@ def judged(tmp_path):
         dialogues = reading.execution_dialogues(store, run.graph, execution, run.iri)
         invalidation.invalidate(store, next(iter(dialogues)).iri, "a wrong key", "A. Person")
     return place
-
-
-def test_tables_from_counts_are_those_from_evaluations(judged, tmp_path, monkeypatch):
-    """All files are the same, with the texts of queries, which read evaluations only."""
-
-    def files(out):
-        publish(judged, out)
-        return {
-            path.relative_to(out): path.read_bytes()
-            for path in out.rglob("*")
-            if path.is_file() and STATE not in path.parts
-        }
-
-    with open_reader(str(judged)) as store:
-        assert stored_counts.graphs(store)
-    from_counts = files(tmp_path / "counts")
-    monkeypatch.setattr(stored_counts, "graphs", lambda _: {})
-    assert files(tmp_path / "evaluations") == from_counts
-    texts = [path.stem for path in from_counts if path.parts[0] == "queries" and "-" in path.stem]
-    assert any(name.startswith("score-rows-") for name in texts)
-    executed = ("counted-", "uncounted-", "list-aggregates-")
-    digests = [name for name in texts if len(name.rpartition("-")[2]) == 10]
-    assert not [name for name in digests if name.startswith(executed)]
 
 
 def test_figures_show_the_best_models(judged, tmp_path, monkeypatch):

@@ -143,7 +143,7 @@ def test_missing_parameter_is_refused():
         ("list-passes", {"suite": "https://x/> } INSERT <y"}),
         ("list-passes", {"suite": ox.Literal("https://x/")}),
         ("list-passes", {"kind": ox.NamedNode("https://x/")}),
-        ("round-histograms", {"passGraph": "urn:g", "metric": "urn:m", "round": "first"}),
+        ("score-histograms", {"passGraph": "urn:g", "metric": "urn:m", "round": "first"}),
         ("score-histograms", {"passGraph": "urn:g", "metric": "urn:m", "latest": "maybe"}),
     ],
 )

@@ -283,7 +283,7 @@ def test_any_verdict_comes_back(store, scores, infos, outcome):
         )
         for k in (0, None)
     ]
-    lines = [line for one in verdicts for line in recorder.evaluation(one, dialogue)]
+    lines = [line for one in verdicts for line in recorder.evaluation_block(one, dialogue).triples]
     store.write(
         [
             Block(recorder.run_graph, recorder.turn(dialogue, 0)),

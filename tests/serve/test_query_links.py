@@ -10,7 +10,7 @@ import pytest
 
 from kgbench.pages import runs
 from kgbench.pages.snapshot import MemoryView
-from kgbench.record import reading, stored_counts
+from kgbench.record import reading
 from kgbench.serve.analyses import ANALYSES
 from kgbench.store import open_store
 from kgbench.vocab import BASE
@@ -34,34 +34,31 @@ def view():
 
 
 def graphs_in(text):
-    """Return the graphs of passes, counts and runs that a query names."""
-    return set(re.findall(r"<([^<>\s]*/graph/(?:pass|aggregates|run)/[^<>\s]*)>", text))
+    """Return the graphs of passes and runs that a query names."""
+    return set(re.findall(r"<([^<>\s]*/graph/(?:pass|run)/[^<>\s]*)>", text))
 
 
 def test_links_of_a_run_read_its_scores_only(view):
     """Each query behind a figure of a run has rows, and reads graphs of this run only."""
-    counts_of = stored_counts.graphs(view)
-    assert len(counts_of) >= 2
     for run in reading.runs(view):
-        passes = {one.graph for one in reading.passes(view, run)}
-        own = {run.graph, *passes, *(counts_of[graph] for graph in passes if graph in counts_of)}
+        own = {run.graph, *(one.graph for one in reading.passes(view, run))}
         page = runs.run_page(view, run.iri, reveal=False)
         links = [*page["board"].queries, *page["heat"].queries, *page["asked"]["outcomes"]]
-        assert "counted-scores" in {name for name, _ in links}
+        assert "score-histograms" in {name for name, _ in links}
         for name, parameters in links:
             query = ANALYSES["example"](view, parameters={"name": name, **parameters})
             assert graphs_in(query) <= own, name
-            if name.startswith("counted-"):
+            if name == "score-histograms":
                 assert list(view.database.query(query)), name
 
 
 def test_links_of_a_suite_read_all_its_runs(view):
-    """The queries behind the overview read the counts of both runs."""
+    """The queries behind the overview read both runs."""
     board = ANALYSES["leaderboard"](view, suite=None)["board"]
     (found,) = {
         frozenset(graphs_in(ANALYSES["example"](view, parameters={"name": name, **parameters})))
         for name, parameters in board.queries
-        if name == "counted-scores"
+        if name == "score-histograms"
     }
     assert len(found) == len(list(reading.runs(view))) == 2
 

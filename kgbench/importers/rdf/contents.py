@@ -59,9 +59,7 @@ _RECORDED_AS = ox.NamedNode(KGB.recordedAs)
 _TIMES = frozenset((PROV.startedAtTime, PROV.endedAtTime))
 _ACTIVITY = re.compile(r"(.+/)(run|pass|invalidation|analysis|import)/[A-Za-z0-9._-]+")
 _ACTIVITY_PART = re.compile(r"/(?:run|pass|invalidation|analysis|import)/[^/]+")
-_GRAPH = re.compile(
-    r".+/graph/(?:catalogue|(?:run|pass|invalidation|analysis|import|aggregates)/[^/]+)"
-)
+_GRAPH = re.compile(r".+/graph/(?:catalogue|(?:run|pass|invalidation|analysis|import)/[^/]+)")
 _CLOCK_TOLERANCE = timedelta(days=1)  # tolerance for clocks of other machines
 
 

@@ -30,7 +30,6 @@ from kgbench.importers.rdf.sorting import sort
 from kgbench.importers.rdf.sources import Origin
 from kgbench.model import Json
 from kgbench.rdf import moment, string
-from kgbench.record import aggregates
 from kgbench.record.entries import registry_entry
 from kgbench.software import this_software
 from kgbench.store.iris import id_from
@@ -171,11 +170,6 @@ def _write(
         else:
             summary.grown.append(target.activity)
     store.write([*blocks, Block(graph, lines)])
-    runs, passes = (
-        [target.graph for target in additions.graphs if target.kind == kind]
-        for kind in ("run", "pass")
-    )
-    aggregates.recount_outdated(store, runs, passes)
 
 
 def _count(summary: Summary, target: TargetGraph) -> None:

@@ -69,7 +69,7 @@ def record(into: EmbeddedStore, said: Any, score: float) -> list[Any]:
                 scores=dict.fromkeys(METRICS, score),
                 infos={"k": k},
             )
-            found += recorder.evaluation(one, dialogue)
+            found += recorder.evaluation_block(one, dialogue).triples
     into.write([Block(recorder.run_graph, lines), Block(recorder.pass_graph, found)])
     return everything(into)
 

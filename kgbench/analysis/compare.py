@@ -19,12 +19,7 @@ from kgbench.analysis.clusters import Value as ClusteredValue
 from kgbench.analysis.estimands import AVAILABLE, Estimand, check_estimand, find_estimand
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import (
-    DIFFERENCE_NOTE,
-    Bounds,
-    difference_interval,
-    score_interval,
-)
+from kgbench.analysis.intervals import DIFFERENCE_NOTE, Bounds, difference_interval, score_interval
 from kgbench.analysis.matching import Match, TaskValues
 from kgbench.analysis.registry import check_number
 from kgbench.analysis.scores import ScoreRow
@@ -389,8 +384,8 @@ def flips(
         for task, match in matches.items()
         for pair, _ in match.solved_by_one(solved)
     ]
-    less = any(not match.higher_is_better for match in matches.values())
-    at_most = ", or at most, where less is better" if less else ""
+    higher = all(match.higher_is_better for match in matches.values())
+    at_most = "" if higher else ", or at most, where less is better"
     return Table(
         title=f"Solved by only one of {a.name} (A) and {b.name} (B)",
         columns=FLIP_COLUMNS,

@@ -35,11 +35,14 @@ def command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
-def environment() -> dict[str, str]:
+def environment(*further: str) -> dict[str, str]:
     """Return the environment of a child: where to find code, the language, and no key.
 
     Its limit of memory is left to its data, also on machines with many processors.
+
+    ``further`` names variables that are passed on besides.
     """
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    names = (*_PASSED_ON, *further)
+    passed = {name: os.environ[name] for name in names if name in os.environ}
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return passed | _SET | {"PYTHONPATH": path}

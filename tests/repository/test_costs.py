@@ -76,9 +76,8 @@ def test_tests_are_measured_and_named(sampled, workers):
     found = {test.partition("::")[2]: seconds for test, seconds in measured.items()}
     assert found.keys() == {"test_shares[0]", "test_shares[1]", "test_works"}
     assert found["test_works"] >= 0.29
-    if not workers:
-        assert found["test_shares[0]"] == pytest.approx(found["test_shares[1]"], abs=0.1)
-        assert found["test_shares[0]"] < 0.3
+    if not workers:  # half of the fixture each
+        assert min(found["test_shares[0]"], found["test_shares[1]"]) >= 0.19
     assert run["skipped"] == ["test_sample.py::test_skips"]
     assert run["commit"] is None
     done.stdout.fnmatch_lines(["*left for other tiers: 1 with servers or browser"])

@@ -37,6 +37,7 @@ class Clause(NamedTuple):
     mistakes: tuple[tuple[str, str], ...] = ()
     misread_as: tuple[Callable[[str], Iterator[str]], ...] = (
         misreadings.exclusive,
+        misreadings.of_any_value,
         misreadings.of_another_type,
     )
 

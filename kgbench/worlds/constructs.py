@@ -9,11 +9,13 @@ from typing import Final
 
 from kgbench.vocab import XSD
 from kgbench.worlds.clauses import Clause
+from kgbench.worlds.forms import Form, Question
 from kgbench.worlds.generator import World
-from kgbench.worlds.questions import Form, Question
 from kgbench.worlds.writing import Row, WritingSheet
 
 LEVELS: Final = 5
+_COUNTED: Final = "SELECT ?group (COUNT(?x) AS ?number)"
+_GROUPED: Final = " GROUP BY ?group"
 
 
 class Constructs(WritingSheet):
@@ -34,6 +36,9 @@ class Constructs(WritingSheet):
             instance for members in self._graph.instances.values() for instance in members
         )
         self._labels = {instance.iri: instance.label for instance in all_instances}
+
+    def _things(self, query: str) -> list[str]:
+        return super()._things(query.replace(_COUNTED, "SELECT ?x").replace(_GROUPED, ""))
 
     def _is_new(self, row: Row) -> bool:  # noqa: ARG002 - all that is built counts
         return True
@@ -131,17 +136,15 @@ class Constructs(WritingSheet):
             )
 
     def _group(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        among = "  { SELECT DISTINCT ?y WHERE {\n  $CONDITIONS } }\n"
         for prop in self._links(kind, used_properties):
             yield Form(
                 f"Group by {prop.label}: state for each {prop.label} that occurs, with the "
                 "property t:number, how many there are of the",
                 ".",
-                "CONSTRUCT { ?group t:number ?number }",
-                f"?x {self._term(prop)} ?group .\n"
-                "  { SELECT ?group (COUNT(?y) AS ?number) WHERE {\n"
-                f"{among}  ?y {self._term(prop)} ?group }} GROUP BY ?group }}",
-                mistakes=((among, ""),),
+                f"CONSTRUCT {{ ?group t:number ?number }} WHERE {{\n  {{ {_COUNTED}",
+                f"?x {self._term(prop)} ?group .",
+                f"{_GROUPED} }}\n}}",
+                each_once=True,
             )
 
     def _pairs(self, kind: str, used_properties: set[str]) -> Iterator[Form]:

@@ -14,17 +14,18 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 from kgbench.worlds.clauses import Clause, ClauseContext, at_least, prefixed_name, wrong_conditions
+from kgbench.worlds.forms import Form, Question
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import absent_properties
 from kgbench.worlds.naming import word
-from kgbench.worlds.questions import Form, Question, Sheet
+from kgbench.worlds.questions import Sheet
 
 ANSWERED, EMPTY, UNANSWERABLE = "answered", "empty", "unanswerable"
 UNKNOWN_THING, UNKNOWN_PROPERTY = "unknown-thing", "unknown-property"
 
 _NOTHING: Final[tuple[list[tuple[str, ...]], ...]] = ([], [("0",)])
 # Forms whose result is empty, or 0, if nothing meets the conditions.
-_FORMS: Final = frozenset(("names", "count", "grouped", "extreme", "sorted"))
+_FORMS: Final = frozenset(("names", "count", "grouped", "above", "sorted"))
 
 _Recipe = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from sys import intern
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import pyoxigraph as ox
 
@@ -16,6 +16,7 @@ from kgbench.errors import TaskError
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds import clauses, generator, misreadings
 from kgbench.worlds.clauses import Clause, ClauseContext, prefixed_name
+from kgbench.worlds.forms import AGAIN, Form, Question
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import NAMESPACE
 from kgbench.worlds.naming import Chance
@@ -48,56 +49,13 @@ _RECIPES: Final[dict[int, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]]] 
             ("path", "path", "path", "join"),
             ("negation", "having", "having", "values", "union", "language"),
         ),
-        ("grouped", "extreme", "sorted", "sorted", "total"),
+        ("grouped", "above", "sorted", "sorted", "total"),
     ),
     5: (
         (_DEEP, ("negation", "negation", "having", "having", "values"), ("filter", "union")),
         ("grouped", "sorted", "count", "count", "names"),
     ),
 }
-
-
-class Question(NamedTuple):
-    """A question: its words, its query (with :data:`PREFIXES`), and the features of the query.
-
-    ``ordered`` is true if the order of rows matters.
-    """
-
-    words: str
-    query: str
-    features: tuple[str, ...]
-    ordered: bool
-
-
-class Form(NamedTuple):
-    """A form of question: the words around its class and clauses, and the parts of its query.
-
-    ``each_once`` is true if each matching thing must count once, in however many ways it matches.
-    ``pattern`` may repeat the conditions as ``$CONDITIONS``, with ``?y`` instead of ``?x``.
-    At least ``least`` things must meet the conditions. ``mistakes`` are parts of ``pattern`` or
-    ``end`` with what a query has instead that misreads this part.
-    """
-
-    before: str
-    after: str
-    select: str
-    pattern: str = ""
-    end: str = ""
-    each_once: bool = False
-    least: int = 1
-    mistakes: tuple[tuple[str, str], ...] = ()
-
-    def misread(self) -> list[Form]:
-        """Return the form with each of the mistakes, and with its numbers misread."""
-        return [
-            *(
-                self._replace(
-                    pattern=self.pattern.replace(part, other), end=self.end.replace(part, other)
-                )
-                for part, other in self.mistakes
-            ),
-            *(self._replace(select=select) for select in misreadings.of_counts(self.select)),
-        ]
 
 
 _Asked = tuple[str, Sequence[Clause], Form]  # the class that a question is about, and its parts
@@ -223,8 +181,8 @@ class Sheet:
         if self._level < LEVELS:
             return clauses.KINDS[feature](context)
         # Three conditions leave too few things to tell a date from its year, or a number from text.
-        exclusive = (misreadings.exclusive,)
-        return (part._replace(misread_as=exclusive) for part in clauses.KINDS[feature](context))
+        some = (misreadings.exclusive, misreadings.of_any_value)
+        return (part._replace(misread_as=some) for part in clauses.KINDS[feature](context))
 
     def _has_subclasses(self, kind: str) -> bool:
         return self._graph.model.below(kind) != [kind]
@@ -234,11 +192,11 @@ class Sheet:
         return f"?x {path} {prefixed_name(self._graph, kind)} ."
 
     def _put(self, kind: str, parts: Sequence[Clause], form: Form) -> Question:
-        conditions = "\n  ".join([self._typed(kind), *(clause.pattern for clause in parts)])
-        inner = conditions.replace("?x", "?y").replace("?v", "?u")
+        conditions = self._conditions(kind, parts)
+        pattern = self._repeating(kind, parts, form).pattern
         if form.each_once:
             conditions = f"{{ SELECT DISTINCT ?x WHERE {{\n  {conditions}\n  }} }}"
-        where = f"{conditions}\n  {form.pattern}".rstrip().replace("$CONDITIONS", inner)
+        where = f"{conditions}\n  {pattern}".rstrip()
         plural = self._graph.model.kinds[kind].plural
         words = " and ".join(clause.words for clause in parts)
         if len(parts) > 1:
@@ -248,6 +206,14 @@ class Sheet:
         text = f"{form.before} {plural} {words}{form.after}"
         query = f"SELECT {form.select} WHERE {{\n  {where}\n}}{form.end}"
         return Question(text, query, (), "ORDER BY" in form.end)
+
+    def _conditions(self, kind: str, parts: Sequence[Clause]) -> str:
+        return "\n  ".join([self._typed(kind), *(clause.pattern for clause in parts)])
+
+    def _repeating(self, kind: str, parts: Sequence[Clause], form: Form) -> Form:
+        """Return a form that repeats the given conditions where it repeats any."""
+        again = self._conditions(kind, parts).replace("?x", "?y").replace("?v", "?u")
+        return form._replace(pattern=form.pattern.replace(AGAIN, again))
 
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
         """Return whether the answer is short, not given away, and depends on each part."""
@@ -271,6 +237,9 @@ class Sheet:
             yield kind, parts, misread
         for other in clauses.wrong_conditions(parts):
             yield kind, other, form
+            if AGAIN in form.pattern:  # where they are repeated, each of both matters
+                yield kind, other, self._repeating(kind, parts, form)
+                yield kind, parts, self._repeating(kind, other, form)
         parent = self._graph.model.kinds[kind].parent
         if parent is not None and not self._implies(parts, form, kind):
             yield parent, parts, form
@@ -330,15 +299,18 @@ class Sheet:
                     each_once=True,
                 )
 
-    def _extreme(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+    def _above(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._measures(kind, used_properties):
             predicate = prefixed_name(self._graph, prop.iri)
+            among = "  { SELECT DISTINCT ?y WHERE {\n  $CONDITIONS } }\n"
             yield Form(
-                f"Which have the greatest {prop.label} (name all that share it) of the",
-                "?",
+                "Which of the",
+                f", are above the average of all of these in {prop.label}?",
                 "DISTINCT ?name",
-                f"?x rdfs:label ?name ; {predicate} ?most .\n  {{ SELECT (MAX(?size) AS ?most) "
-                f"WHERE {{ $CONDITIONS ?y {predicate} ?size . }} }}",
+                f"?x rdfs:label ?name ; {predicate} ?size . FILTER(?size > ?mean)\n"
+                f"  {{ SELECT (AVG(?each) AS ?mean) WHERE {{\n{among}"
+                f"  ?y {predicate} ?each . }} }}",
+                mistakes=((among, ""),),
             )
 
     def _sorted(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
@@ -365,6 +337,7 @@ class Sheet:
                 "(SUM(?size) AS ?total)",
                 f"?x {predicate} ?size .",
                 each_once=True,
+                least=2,  # the total of one is its mean, too
             )
 
     def _free(self, kind: str, used_properties: set[str]) -> list[Any]:

@@ -187,7 +187,7 @@ def _is_sound(form: Form, lines: Sequence[str]) -> bool:
     query = form.query()
     wrong = [form.query(index) for index in range(len(form.conditions))]
     wrong += [query.replace(part, other) for part, other in form.mistakes if part in query]
-    for misread in (misreadings.exclusive, misreadings.of_another_type, misreadings.of_counts):
+    for misread in _MISREAD_AS:
         wrong += misread(query)
     return all(_rows(store, other) != rows for other in wrong)
 
@@ -202,6 +202,13 @@ def _rows(store: ox.Store, query: str) -> list[tuple[str, ...]]:
 # Forms
 
 _NAME: Final = "?x rdfs:label ?name ."
+_MISREAD_AS: Final = (
+    misreadings.exclusive,
+    misreadings.from_the_other_side,
+    misreadings.of_another_type,
+    misreadings.of_any_value,
+    misreadings.of_counts,
+)
 # A graph without the reported statement may still have another one by the same property.
 _NO_OTHER: Final = ("?y }", "?other }")
 
@@ -239,6 +246,8 @@ def _bounded(scene: Scene) -> Form:
         "DISTINCT ?name",
         f"?report rdf:reifies <<( ?x {scene.term(prop)} ?y )>> . {_NAME}",
         (_from(source), condition),
+        # The graph itself may say something of the kind, or nothing.
+        mistakes=((_NAME, f"{_NAME} FILTER NOT EXISTS {{ ?x {scene.term(prop)} ?any }}"),),
     )
 
 

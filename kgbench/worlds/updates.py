@@ -10,8 +10,8 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.vocab import RDF
+from kgbench.worlds.forms import Form
 from kgbench.worlds.generator import World, literal
-from kgbench.worlds.questions import Form
 from kgbench.worlds.writing import Row, WritingSheet
 
 LEVELS: Final = 5
@@ -45,14 +45,18 @@ class Updates(WritingSheet):
             value = self._chance.between(prop.low, prop.high)
             text = literal(prop, value).partition("^^")[0].strip('"')
             term = self._term(prop)
-            optional = f"OPTIONAL {{ ?x {term} ?old }}"
+            known = f"?x {term} ?old"
+            there_is, pattern = "there is", f"{known} ."
+            mistakes: tuple[tuple[str, str], ...] = ()
+            if not prop.min_count:
+                there_is, pattern = "there may be", f"OPTIONAL {{ {known} }}"
+                mistakes = (("OPTIONAL", ""), (pattern, ""))
             yield Form(
-                f"Set the {prop.label} to {text}, in place of the value that there may be, for the",
+                f"Set the {prop.label} to {text}, in place of the value that {there_is}, for the",
                 ".",
-                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} {literal(prop, value)} }}",
-                optional,
-                # Where each thing must have a value, there always is one.
-                mistakes=() if prop.min_count else (("OPTIONAL", ""), (optional, "")),
+                f"DELETE {{ {known} }}\nINSERT {{ ?x {term} {literal(prop, value)} }}",
+                pattern,
+                mistakes=mistakes,
             )
 
     def _remove(self, kind: str, used_properties: set[str]) -> Iterator[Form]:

@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Final
 
 from kgbench.worlds import questions
 from kgbench.worlds.clauses import Clause, prefixed_name
+from kgbench.worlds.forms import Form, Question
 from kgbench.worlds.generator import Instance
 from kgbench.worlds.model import NAMESPACE, Property
-from kgbench.worlds.questions import MOST_ROWS, Form, Question, Sheet
+from kgbench.worlds.questions import MOST_ROWS, Sheet
 
 TARGET: Final = f"{NAMESPACE}target/"
 PREFIXES: Final = {**questions.PREFIXES, "t": TARGET}

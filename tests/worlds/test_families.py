@@ -43,12 +43,12 @@ MADE = {
     "Sparql2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
     "SparqlSyntaxTwin": "c0c3172addc8d763212fa2fc3a90dd09c6b01798ef0f330a231808719d272b34",
     "Text2AnswerTwin": "84bc8a7f6d9ca0a06a750372ddf41c3bd0e7a507624cbae59f32761d1e07cced",
-    "Text2ConstructWorld": "fe02dd6038c189bf76c5f6d3f32b8ad3a4078cb3b27ed5150df3756902963564",
+    "Text2ConstructWorld": "c5620fe7d8e60cbf2f42b576d763cdd4b95b6719b5a5bbe901489df6720868ac",
     "Text2ShaclWorld": "4821d778948164392e1a2193f3199f51da04d042de218e658763f56c8c99ae25",
-    "Text2SparqlToolsWorld": "f567bfef660d0c702e3ec41267e128a767900a85759b35d217000cc3319f2d7a",
+    "Text2SparqlToolsWorld": "8a04ab81401c90b75b66573e999c44553c926066a731168bc458dedb5e443fd2",
     "Text2SparqlTwin": "bacbaecd80ba8097dc1f51114ac43ccb1798c342c989b99fd08b8a944dafb492",
-    "Text2SparqlWorld": "4c378ce0e0ff285802b32aee5779856db7e9282c6522ec5d84a10334a836e976",
-    "Text2UpdateWorld": "0fe2d30baf19a8ba29a81689641b78eb7a2b220b37a62d82f374752a2117108b",
+    "Text2SparqlWorld": "2e9848b2333327852d3af290753a11e8740dd18782801ca2d90e0ef31e7e7a22",
+    "Text2UpdateWorld": "74be665e1722b453acb2a3eea0184a062884ef8af1ecaa8a99a71b26fd6dcaa9",
     "TurtleErrorsTwin": "6bcdd277f23bd7782e03be7139c164109361d0293ea2325fdf96302d148d3eae",
 }
 # Digests of a world with each kind of names; any other text requires a new version of the

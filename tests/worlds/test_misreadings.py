@@ -45,8 +45,8 @@ MISREADINGS = {
 }
 
 
-def test_bounds_and_counts_are_misread():
-    """Each bound is misread alone, and no count in HAVING."""
+def test_names_bounds_and_counts_are_misread():
+    """Each name and bound is misread alone, and no count in HAVING."""
     text = (
         'SELECT (COUNT(DISTINCT ?x) AS ?n) { FILTER(?v >= 12) FILTER(?w <= "2001-02-03"^^xsd:date)'
         " } HAVING (COUNT(DISTINCT ?y) >= 2)"
@@ -57,6 +57,8 @@ def test_bounds_and_counts_are_misread():
     assert [one.count("=") for one in misreadings.exclusive(text)] == [2, 2, 2]
     assert 'FILTER(STR(?v) >= "12") FILTER(?w <=' in texts
     assert "FILTER(?v >= 12) FILTER(YEAR(?w) <= 2001)" in years
+    assert [len(one) < len(text) for one in misreadings.of_any_value(text)] == [True, True]
+    assert [*misreadings.of_any_value('?x w:p/rdfs:label "A" .')] == ["?x w:p/rdfs:label ?any ."]
     assert counts == text.replace("DISTINCT ?x", "?x")
 
 
@@ -68,19 +70,14 @@ def wrong_queries(case):
         prop: f"w:{graph.terms[prop.iri].rpartition('/')[2]}" for prop in graph.model.properties
     }
     (step,) = (re.escape(term) for prop, term in terms.items() if prop.transitive)
-    misreadings = {**MISREADINGS, "link over others": (rf"(?<=\?[xy] )({step})/", r"\1+/")}
-    # Where each thing of a class has a value, a query may demand it.
-    known = [re.escape(term) for prop, term in terms.items() if prop.min_count]
-    if "set" in case.data["features"] and re.search(
-        rf"OPTIONAL {{ \?x ({'|'.join(known)}) ", query
-    ):
-        del misreadings["value demanded"], misreadings["value left out"]
+    known = {**MISREADINGS, "link over others": (rf"(?<=\?[xy] )({step})/", r"\1+/")}
     if case.parameters["level"] == questions.LEVELS:  # too few things to tell them apart
-        del misreadings["year of a date"], misreadings["text of a number"]
-    for name, (part, other) in misreadings.items():
+        del known["year of a date"], known["text of a number"]
+    for name, (part, other) in known.items():
         text = re.sub(part, other, query, flags=re.DOTALL)
         if text != query:
             yield name, text
+    yield from (("any value", text) for text in misreadings.of_any_value(query))
     yield from without_class(query, graph, terms)
 
 
@@ -132,4 +129,4 @@ def test_all_misreadings_occur():
         for name, _ in wrong_queries(case)
     }
 
-    assert met == {*MISREADINGS, "link over others", "class above"}
+    assert met == {*MISREADINGS, "link over others", "any value", "class above"}

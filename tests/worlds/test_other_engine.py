@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other engines agree about a thousand generated queries and updates, and about generated shapes.
 
-A difference is a habit of an engine. It is either mended in :mod:`kgbench.execution`, as
-``BNODE(text)`` and long strings in triple terms are, or named in :data:`NAMED`.
+A difference is a habit of an engine and mended in :mod:`kgbench.execution`, as ``BNODE(text)`` and
+long strings in triple terms are.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import pytest
@@ -24,12 +23,6 @@ WORLD = World("31", 120)
 LARGE = World("31", 400)  # small worlds have too few texts of the higher levels
 LEVELS = (1, 2, 3, 4, 5)
 NUMBER = 67  # of each kind and level, together a thousand
-NAMED = {
-    "rdflib binds the aggregate of a subselect from outside, and so does not compute it": (
-        re.compile(r"\?(\w+) \.\n  \{ SELECT \(M(?:AX|IN)\(\?\w+\) AS \?\1\)")
-    ),
-}
-"""The habits in which the engines differ, and the texts that they concern."""
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -53,8 +46,7 @@ def test_engines_agree_about_generated_texts(kind, level):
         if expected.error or scores["exact"] < 1:
             different.append(query)
 
-    named = [habit.search for habit in NAMED.values()]
-    assert [query for query in different if not any(search(query) for search in named)] == []
+    assert different == []
 
 
 @pytest.mark.parametrize("level", LEVELS)

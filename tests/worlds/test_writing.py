@@ -43,7 +43,10 @@ def _labels(case):
 
 def _chosen(case, labels, executor):
     """Return the names of the things that a case is about: the values of ?x."""
-    where = case.data["refSparql"].partition("WHERE")[2]
+    _, _, where = case.data["refSparql"].partition("WHERE")
+    # What counts the things of groups shows none of them.
+    where = where.replace("SELECT ?group (COUNT(?x) AS ?number)", "SELECT ?x")
+    where = where.replace("GROUP BY ?group", "")
     query = f"SELECT DISTINCT ?x WHERE {where}"
     rows = executor.results(query, graphs.text(case.data["graphName"]), PREFIXES).rows
     assert rows

@@ -63,12 +63,13 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     agreement = compare_sets(entailed, given)
     wrong = offered - entailed
     refrained = len(wrong - given) / len(wrong)
+    asked = len(given & offered) / len(given) if given else 0.0
     scores = {
         "answerParse": float(read.triples is not None),
         "precision": agreement.precision if given else 0.0,
         "recall": agreement.recall,
         "f1": agreement.f1,
-        "informedness": max(0.0, agreement.recall + refrained - 1) if given else 0.0,
+        "informedness": max(0.0, agreement.recall + refrained * asked - 1),
         "exact": float(given == entailed),
     }
     infos: dict[str, Json] = {

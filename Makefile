@@ -36,7 +36,7 @@ BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run example test test-all costs coverage lint format readme site papers difficulty bench bench-check attacks fuzz mutants mutant-rates yasgui clean distclean
+.PHONY: help run example test test-all costs coverage lint format readme site papers difficulty answer-rates bench bench-check attacks fuzz mutants mutant-rates yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -100,6 +100,9 @@ difficulty: $(VENV)/.installed-dev  ## run baselines on all generated families, 
 	$(BIN)/kgbench run -m baseline:oracle -m 'baseline:noisy?rate=0.8&seed=1' -m baseline:silent \
 		-t '*World-*' -n 10 --store $(DIFFICULTY)
 	$(BIN)/kgbench analyze difficulty --store $(DIFFICULTY) --format csv --out docs/difficulty.csv
+
+answer-rates: $(VENV)/.installed-dev  ## how many changed answers keep the full score, for the site (minutes; RATES="family ...")
+	$(strip $(BIN)/python -m tests.answer_rates $(RATES))
 
 bench: $(VENV)/.installed-dev  ## time kgbench itself (minutes)
 	$(strip $(BIN)/python -m bench $(BENCH))

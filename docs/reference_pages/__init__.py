@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from docs.reference_pages import (
+    changed_answers,
     command_line,
     configuration,
     difficulty,
@@ -26,6 +27,7 @@ from docs.reference_pages import (
 def pages() -> Mapping[str, str]:
     """Return the text of every page and drawing, by its path below ``docs/``."""
     return {
+        "reference/changed-answers.md": changed_answers.page(),
         "reference/command-line.md": command_line.page(),
         "reference/configuration.md": configuration.page(),
         "reference/difficulty.md": difficulty.page(),

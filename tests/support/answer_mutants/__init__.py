@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-KINDS = ("drop", "widen", "narrow", "swap", "add")
 Operators = Mapping[str, Callable[[str], Iterator[str]]]
 Changes = Mapping[str, tuple[str, ...]]
 

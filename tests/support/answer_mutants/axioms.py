@@ -76,6 +76,7 @@ def add(text: str) -> Iterator[str]:
         f"{one} {predicate} {other} ."
         for one, other in islice(permutations(classes, 2), 4)
         for predicate in ("rdfs:subClassOf", "owl:disjointWith")
+        if f"{other} owl:disjointWith {one} ." not in text
     ]
     lines += [
         f"{prop} {predicate} {cls} ."

@@ -36,7 +36,8 @@ def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Em
     ``timeout`` limits each request, in seconds. Raises :class:`~kgbench.errors.ModelSpecError` for
     a model without embeddings, and :class:`~kgbench.errors.ProviderError` as connectors do.
     """
-    if setup.connector not in SERVICES or setup.sampling:
+    # Own servers have a limit of answers by default, which does not concern embeddings.
+    if setup.connector not in SERVICES or setup.sampling.keys() - {"max_tokens"}:
         raise ModelSpecError(
             f"{setup.spec} gives no embeddings: name a model as openai:NAME or "
             f"openai:NAME@http://host/v1, without sampling parameters"

@@ -57,7 +57,7 @@ def test_a_model_that_only_overflows_has_a_row(server, task):
 
     assert done.finished
     assert found == [("small", 0, 3, 0)]
-    assert any("3 dialogue(s)" in note for note in notes)
+    assert any("3 dialogues" in note for note in notes)
 
 
 def test_a_model_that_overflows_at_times_adds_up(server):

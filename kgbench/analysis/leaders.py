@@ -149,7 +149,13 @@ def _cells(
 ) -> list[tuple[Value, ...]]:
     """Return the cells of :data:`COLUMNS` of each model; it leads if it can have the first rank."""
     scores = {standing.model: standing.score for standing in all_standings if standing.complete}
-    worse = significantly_worse(tested, alpha)
+    values = {model: score for model, score in scores.items() if score is not None}
+    # A test is about what two models share; where it contradicts their scores, it says nothing
+    # about their ranks.
+    worse = {
+        model: {other for other in others if values[model] > values[other]}
+        for model, others in significantly_worse(tested, alpha).items()
+    }
     ranges = rank_ranges(worse, len(scores))
     alike = {pair for pair in tested if pair[1] not in worse[pair[0]] | worse[pair[1]]}
     lettered = groups([model for model in scores if model in ranges], alike)

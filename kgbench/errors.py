@@ -86,13 +86,13 @@ class ProviderError(KgbenchError):
     """A provider did not answer; the call may be repeated.
 
     ``status`` is that of the HTTP response, ``None`` where there was none. ``again_after`` is set
-    where a protocol says after how many seconds a call is repeated. ``unread`` is true for a
+    where a protocol says after how many seconds a call is repeated. ``raw`` is the text of a
     successful response that could not be parsed, though it may have been paid for.
     """
 
     status: int | None = None
     again_after: float | None = None
-    unread: bool = False
+    raw: str | None = None
 
 
 class ProviderTimeout(ProviderError):

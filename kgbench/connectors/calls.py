@@ -188,7 +188,8 @@ class Caller:
         except (ValueError, RecursionError):
             shown = error_bodies.read(text).message if isinstance(text, str) else text
             error = self.error(f"the response is not JSON: {shown[:80]!r}")
-            error.unread = True
+            raw = text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
+            error.raw = self._echoes.hide(raw)
             raise error from None
 
     def clean(self, reply: Reply) -> Reply:

@@ -166,7 +166,9 @@ class ModelClient:
                 seconds = round((ended - started).total_seconds(), 6)
                 self._journal.reply(result, **fields, seconds=seconds)
                 return call
-            unread += result.unread
+            if result.raw is not None:
+                unread += 1
+                self._replies.log_unread(result.raw, request, dialogue)
             refusals += isinstance(result, RateLimited)
             failures += not isinstance(result, RateLimited)
             wait = self._retry_policy.wait(failures, refusals, result, unread)

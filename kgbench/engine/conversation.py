@@ -251,9 +251,10 @@ class Conversations:
         if not stored.calls and k == 0:
             started = dialogue.turns[0].calls[0].started
             lines = self._recorder.dialogue_start(dialogue, started) + lines
-        turn = f"{dialogue.iri}/{k}"
         blocks.append(Block(self._recorder.run_graph, lines))
-        self._writer.post(blocks, lambda: self._replies.remove_stored(turn))
+        answered = dialogue.turns[k].calls[-1].reply is not None
+        turn = f"{dialogue.iri}/{k}"
+        self._writer.post(blocks, (lambda: self._replies.remove_stored(turn)) if answered else None)
 
     def _write_uses(
         self, dialogue: Dialogue, uses: Sequence[ToolUse], stored: StoredDialogue

@@ -32,13 +32,14 @@ OnFailure = Callable[[BaseException], None]
 class LoggedReply(NamedTuple):
     """An answered call, with its run (id), its turn (IRI) and the digest of its request.
 
-    The attempt is the number of retries of the call.
+    The attempt is the number of retries of the call. ``call`` is ``None`` for a response that could
+    not be parsed, of which the log keeps the text until there is an answer.
     """
 
     run: str
     turn: str
     request_digest: str
-    call: Call
+    call: Call | None
 
 
 class Replies:
@@ -71,12 +72,20 @@ class Replies:
 
     def log_call(self, call: Call, request: Request, dialogue: str) -> None:
         """Log a call that was just answered; ``failed`` is called if that is not possible."""
+        turn = turn_of(request, dialogue)
+        self._append(turn, serialised(LoggedReply(self._run, turn, request_digest(request), call)))
+
+    def log_unread(self, text: str, request: Request, dialogue: str) -> None:
+        """Log the text of a response that could not be parsed, likewise."""
+        turn = turn_of(request, dialogue)
+        about = {"run": self._run, "turn": turn, "request": request_digest(request), "raw": text}
+        self._append(turn, canonical_json(about).encode("ascii"))
+
+    def _append(self, turn: str, line: bytes) -> None:
         if self._log is None:
             return
-        turn = turn_of(request, dialogue)
-        logged = LoggedReply(self._run, turn, request_digest(request), call)
         try:
-            self._log.append(turn, serialised(logged))
+            self._log.append(turn, line)
         except WriteFailed as error:  # the store may still be writable
             self._failed(error)
 
@@ -86,7 +95,7 @@ class Replies:
             return None
         replies = self._earlier.get(turn_of(request, dialogue), [])
         for logged in replies:
-            if logged.request_digest == request_digest(request):
+            if logged.call is not None and logged.request_digest == request_digest(request):
                 replies.remove(logged)
                 return logged.call
         return None
@@ -133,7 +142,7 @@ def count_unstored(store: Store) -> Counter[str]:
         return Counter()
     unstored = _unstored(store, _parsed(file, reply_log.read(file)[0]))
     replies = (reply for of_turn in unstored.values() for _, reply in of_turn)
-    return Counter(store.iris.mint("run", run=reply.run) for reply in replies)
+    return Counter(store.iris.mint("run", run=one.run) for one in replies if one.call is not None)
 
 
 def turn_of(request: Request, dialogue: str) -> str:
@@ -147,8 +156,10 @@ def request_digest(request: Request) -> str:
 
 
 def serialised(logged: LoggedReply) -> bytes:
-    """Return a reply as one line of JSON, without line feed."""
-    call, reply = logged.call, logged.call.reply
+    """Return an answered call as one line of JSON, without line feed."""
+    call = logged.call
+    assert call is not None
+    reply = call.reply
     assert reply is not None
     answered = {name: getattr(reply, name) for name in Reply.__slots__}
     usage = {name: getattr(reply.usage, name) for name in Usage.__slots__}
@@ -168,9 +179,11 @@ def serialised(logged: LoggedReply) -> bytes:
 
 
 def parsed(line: bytes) -> LoggedReply:
-    """Parse a line made by :func:`serialised`; raises :class:`ValueError` for any other."""
+    """Parse a line of the log; raises :class:`ValueError` for anything else."""
     try:
         fields = json.loads(line)
+        if "raw" in fields:
+            return LoggedReply(fields["run"], fields["turn"], fields["request"], None)
         reply = fields["reply"]
         outcome = None if reply["outcome"] is None else Outcome(reply["outcome"])
         call = Call(

@@ -16,7 +16,9 @@ from kgbench.analysis.run_totals import totals
 from kgbench.cli.totals import totals_line
 from kgbench.model import Usage
 from kgbench.record import reading
+from kgbench.secrets.detection import HIDDEN
 from kgbench.store import open_store
+from kgbench.store.reply_log import NAME
 from tests.support.runs import dialogues_of, hold, planned
 from tests.support.servers.loopback import LoopbackServer, Response
 from tests.support.servers.replies import Prepared
@@ -179,6 +181,25 @@ def test_a_reply_that_cannot_be_parsed_is_asked_for_once_more():
     held = Held(Response(200, half))
 
     assert (held.done.failed, held.calls) == (1, 2)
+
+
+def test_what_cannot_be_parsed_is_kept_until_there_is_an_answer(tmp_path, monkeypatch):
+    """Its text is in the reply log, without keys, and leaves it with the stored answer."""
+    monkeypatch.setenv("OPENAI_API_KEY", key := "sk-loopback-0123456789")
+    half = json.dumps(answered(f"by {key}"))[:120]
+    place = tmp_path / "store"
+    prepared = Prepared(*[Response(200, half.encode())] * 2, answered(), prefix="/v1", forever=True)
+    with LoopbackServer(prepared) as server:
+        plan = planned(LABEL, f"openai:loopback@{server.url}", iterations=1, max_retries=5)
+        with open_store(str(place)) as opened:
+            hold(opened, plan)
+        kept = [json.loads(line)["raw"] for line in (place / NAME).read_bytes().splitlines()]
+        with open_store(str(place)) as opened:
+            mended = hold(opened, plan)
+
+    assert kept == [half.replace(key, HIDDEN)] * 2
+    assert (mended.complete, mended.unclaimed) == (1, 0)
+    assert not (place / NAME).exists()
 
 
 def test_an_answer_of_anthropic_without_a_reason_is_one():

@@ -43,7 +43,7 @@ class Planted:
         strange, beyond = self._scored()[:2]
         self._add(strange, KGB.mispelt, ox.Literal("x"), "Closed")
         metric, value = self._score(beyond)
-        self._replace(beyond, metric, value, _double("7.5"), "Or")
+        self._replace(beyond, metric, value, _double("7.5"), "MaxInclusive")
         self._add(beyond, metric, _double("8.5"), "MaxCount")
         evaluations = self._of_type(KGB.Evaluation)
         moved = next(one for one in evaluations if one not in (strange, beyond))

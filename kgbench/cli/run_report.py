@@ -160,4 +160,4 @@ def _print_replies(store: Store, progress: Progress) -> None:
     if progress.unclaimed:
         words = count(progress.unclaimed, "reply", "replies")
         file = reply_log.path(store.location)
-        typer.echo(f"  {words} belong to no dialogue of this session: kept in {file}")
+        typer.echo(f"  {words} of other dialogues, or unparsable: kept in {file}")

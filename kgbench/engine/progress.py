@@ -39,7 +39,7 @@ class Progress:
     retried, as requested. ``awaited`` answers are under way in batches. ``requests`` are the
     attempts of calls that were not made in batches, ``timeouts`` those without an answer in time.
     ``recovered`` answers had been received by an earlier session and were not requested again;
-    ``unclaimed`` ones are in the reply log and belong to no dialogue of this session. Tokens
+    ``unclaimed`` ones stay in the reply log: of other dialogues, or not parsable. Tokens
     and ``cost`` (USD) are this session's; ``unpriced`` names the models without a price. ``waits``
     has the last wait of each model by label, even if it is over. ``passed_over`` lists the
     imported cases that are left out, ``tool_protocols`` the models (labels) by tool protocol.

@@ -73,24 +73,17 @@ def model_estimates(
 
 
 def whole_plan(
-    plan: Plan, exercises: Mapping[str, Sequence[Exercise]]
-) -> tuple[Estimate, Estimate]:
-    """Return ``least`` and ``most`` of all dialogues of one model, without prices.
+    plan: Plan, exercises: Mapping[str, Sequence[Exercise]], model: ModelSetup
+) -> ModelEstimate:
+    """Return the estimate for all dialogues of one model, without prices.
 
     Every case of a task counts like its first one, so that no other case is generated.
     """
-    least, bound = [0, 0, 0], [0, 0, 0]
+    sizes = []
     for of_task in exercises.values():
-        prompt, answer, rounds = _size(of_task[0])
         dialogues = plan.iterations * (len(of_task) if plan.iterations_per_case else 1)
-        for totals, counts in (
-            (least, (1, prompt, answer)),
-            (bound, (rounds, *_most(prompt, answer, rounds))),
-        ):
-            totals[:] = [total + dialogues * one for total, one in zip(totals, counts, strict=True)]
-    return Estimate(least[0], least[1], least[2], None), Estimate(
-        bound[0], bound[1], bound[2], None
-    )
+        sizes += [_size(of_task[0])] * dialogues
+    return _of_model(model, len(sizes), sizes, None)
 
 
 def _size(exercise: Exercise) -> tuple[int, int, int]:

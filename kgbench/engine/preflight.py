@@ -164,7 +164,8 @@ class _First:
         self.say(f"first answer after {seconds:.1f} s{about}: '{shown}'")
         if not writing or not self.caller.near:
             return
-        least, most = estimates.whole_plan(self.plan, self.exercises)
+        estimate = estimates.whole_plan(self.plan, self.exercises, self.setup)
+        least, most = estimate.least, estimate.most
         limit = _answer_limit(self.setup)
         read = [least.input_tokens, most.input_tokens]
         written = [least.output_tokens, most.calls * limit if limit else most.output_tokens]

@@ -76,14 +76,15 @@ def _estimate(
 ) -> Contrast | None:
     import numpy as np
 
+    if not observations:
+        return None
     clusters: dict[Hashable, int] = {}
-    strata: dict[Hashable, int] = {}
+    kinds = sorted({observation.stratum for observation in observations}, key=repr)
+    strata = {stratum: number for number, stratum in enumerate(kinds)}
     of_cluster = [
         clusters.setdefault(observation.cluster, len(clusters)) for observation in observations
     ]
-    of_stratum = [
-        strata.setdefault(observation.stratum, len(strata)) for observation in observations
-    ]
+    of_stratum = [strata[observation.stratum] for observation in observations]
     # Axes: cluster; stratum; sum and size of the first group, sum and size of the second group.
     sums = np.zeros((len(clusters), len(strata), 4))
     for cluster, stratum, observation in zip(of_cluster, of_stratum, observations, strict=True):
@@ -95,6 +96,8 @@ def _estimate(
             outside,
         )
         sums[cluster, stratum] += part
+    # Resamples depend on what was observed, not on the names of clusters or their order.
+    sums = sums[np.lexsort(sums.reshape(len(clusters), -1).T)]
     totals = sums.sum(axis=0)
     (value,) = _values(totals[None], sign)
     if np.isnan(value):

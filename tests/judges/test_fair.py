@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -143,3 +144,13 @@ def test_balanced_means_by_hand():
     assert balanced_mean(shared).value == 0.75
     assert balanced_mean(shared).interval is None
     assert (balanced_mean(shared).inside, balanced_mean(shared).outside) == (4, 0)
+
+
+def test_intervals_do_not_depend_on_names_and_order_of_cases():
+    """Identifiers say nothing about biases: the same verdicts have the same intervals."""
+    found = grades(5)
+    renamed = [
+        replace(v, items=(v.items[0]._replace(case=f"x{v.items[0].case[::-1]}"),)) for v in found
+    ]
+
+    assert measured(renamed[::-1], FAMILY) == measured(found, FAMILY)

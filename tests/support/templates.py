@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New stores in folders begin as copies of an empty one, instead of loading all declarations.
+"""New stores begin as copies of an empty one, instead of loading all declarations.
 
-Loading takes 0.2 seconds of processor time, a copy with hard links a hundredth. If a test changes
-the declarations, a store notices that as always, and loads them.
+Loading takes 0.2 seconds of processor time, a copy with hard links a hundredth, and 0.1 seconds in
+memory, a copy half of that. If a test changes the declarations, a store notices that as always, and
+loads them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 
 from kgbench.store import EmbeddedStore, declared
@@ -34,13 +36,23 @@ def template_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         shutil.rmtree(folder / "snapshots")
         return folder
 
+    @cache
+    def quads() -> list[ox.Quad]:
+        return list(ox.Store.read_only(str(template() / "data")))
+
+    def load(store: EmbeddedStore) -> None:
+        if store.location == "memory:":
+            store._store.bulk_extend(quads())
+        _LOAD(store)
+
     def opened(self: EmbeddedStore, path: Path | None) -> None:
-        if path is not None and declared.load is _LOAD and not path.exists():
+        if path is not None and declared.load is load and not path.exists():
             with suppress(OSError):  # the store says what is wrong with its folder
                 shutil.copytree(template(), path, copy_function=linked)
         _OPEN(self, path)
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(declared, "load", load)
         patch.setattr(EmbeddedStore, "__init__", opened)
         yield
 

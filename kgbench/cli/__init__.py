@@ -42,7 +42,6 @@ COMMANDS = (
     "publish",
     "keys",
     "harvest",
-    "disclose",
     "export",
     "store",
     "tasks",

@@ -21,13 +21,12 @@ def check_publication(
     paths: Sequence[Path],
     shapes: Path | None,
     unprotected: Sequence[str],
-    disclosed: Path | None = None,
     keys: Sequence[str] = (),
     *,
     max_megabytes: int,
     seconds: float,
 ) -> Report:
-    """Check a published folder, or some of its files, and optionally a file of disclosed values.
+    """Check a published folder, or some of its files.
 
     ``keys`` are public keys, their files or files of lists; one of them must have signed. Encrypted
     dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if set.
@@ -44,7 +43,6 @@ def check_publication(
         password=password,
         mldcat_shapes=shapes,
         unprotected=unprotected,
-        disclosed=disclosed,
         keys=given.usable,
         revoked=given.revoked,
         max_bytes=max_megabytes << 20,

@@ -126,14 +126,6 @@ def publish(
             "MLDCAT-AP.",
         ),
     ] = None,
-    disclosed: Annotated[
-        Path | None,
-        typer.Option(
-            "--disclosed",
-            metavar="FILE",
-            help="With --check: values from kgbench disclose, to verify.",
-        ),
-    ] = None,
     sign: Annotated[
         Path | None,
         typer.Option(
@@ -177,7 +169,6 @@ def publish(
             folder,
             mldcat_shapes,
             unprotected or (),
-            disclosed,
             key or (),
             max_megabytes=max_megabytes,
             seconds=seconds,
@@ -190,7 +181,7 @@ def publish(
         raise typer.BadParameter("--out and --base are required (to check only: --check DIR)")
     from kgbench.cli.messages import missing_package
     from kgbench.cli.progress import progress
-    from kgbench.store import commitment_key, copying, default_location
+    from kgbench.store import copying, default_location, publication_keys
 
     try:
         from kgbench.publish import description as describing
@@ -214,7 +205,7 @@ def publish(
     check_compression(str(compress))
     level = redact or (options.Redact.NONE if encrypt else options.Redact.GOLD)
     location = store or default_location()
-    commitment_key.commitments(location)  # created in the store itself, not in the copy below
+    publication_keys.publication_key(location)  # created in the store itself, not in the copy below
     password = checked_password(PASSWORD, os.environ.get(PASSWORD)) if encrypt else None
     for note in () if json_ else described.missing:  # before the long work starts
         typer.echo(f"note     {note}", err=True)

@@ -315,7 +315,7 @@ def _serve_review(
     from kgbench.record import reading
     from kgbench.run_selection import Selection
     from kgbench.store import default_location, embedded_only, open_existing
-    from kgbench.store.commitment_key import commitments
+    from kgbench.store.publication_keys import publication_key
 
     try:
         from kgbench.serve.review.access import Access, new_key
@@ -338,7 +338,7 @@ def _serve_review(
         )
         queue = ReviewQueue(store, judged_run, judging, review_options.order)
         # From a key that never leaves the store, so that pseudonyms outlast this server.
-        secret = commitments(store.location).tag("review", "")
+        secret = publication_key(store.location).tag("review", "")
         access = Access(os.environ.get(REVIEW_KEY) or new_key(), public, secret)
         root = f"{public.rstrip('/')}/" if public else "{url}"
         personal = [

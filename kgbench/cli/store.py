@@ -46,13 +46,13 @@ def copy(
 
     The copy is read back, and counts and digests of all graphs are compared.
     """
-    from kgbench.store import commitment_key, copying, open_store
+    from kgbench.store import copying, open_store, publication_keys
     from kgbench.store.unfinished import marked
 
     with _source(source) as opened, marked(target, ["copy", source, target]):
         with open_store(target) as owned:
             copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
-        commitment_key.carry(opened.location, owned.location)
+        publication_keys.carry(opened.location, owned.location)
         data = {"from": opened.location, "to": owned.location, **_counts(copied)}
     if json_:
         typer.echo(json.dumps(data, indent=2))
@@ -135,10 +135,10 @@ def recover(
     from kgbench.record.recovery import recover as recovered
     from kgbench.store import (
         checking,
-        commitment_key,
         default_location,
         embedded_only,
         open_store,
+        publication_keys,
         reply_log,
     )
     from kgbench.store.databases import is_unfinished
@@ -154,7 +154,7 @@ def recover(
             with open_store(target) as owned:
                 result = recovered(path, owned)
             try:
-                commitment_key.carry(str(path), target)
+                publication_keys.carry(str(path), target)
             except StoreError as error:  # the file of the key may be damaged as well
                 echo_visible(f"without the key of publications: {error}", err=True)
             if (log := path / reply_log.NAME).exists():  # replies that are not in the store yet

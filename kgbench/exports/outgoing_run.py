@@ -28,8 +28,8 @@ from kgbench.record import reading
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.withheld import disclosed
-from kgbench.store.commitment_key import commitments
 from kgbench.store.protocol import Store
+from kgbench.store.publication_keys import publication_key
 from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 
@@ -167,7 +167,7 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
     """
     if wanted.dialogue is not None:  # it may be the IRI from an earlier export
         addresses_ = Addresses(
-            store.iris.base, store.iris.base, veil=DigestVeil(commitments(store.location))
+            store.iris.base, store.iris.base, veil=DigestVeil(publication_key(store.location))
         )
         wanted = replace(wanted, dialogue=addresses_.original(wanted.dialogue))
     info = selected_run(store, wanted)

@@ -18,7 +18,6 @@ from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import canonical_json
 from kgbench.record.withheld import disclosed
-from kgbench.secrets.commitments import is_withheld
 from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def _infos(verdicts: Sequence[Evaluation]) -> dict[str, Value]:
             return {
                 encodable(name): _cell(value)
                 for name, value in verdict.infos.items()
-                if name != "published" and not is_withheld(value)
+                if name != "published"
             }
     return {}
 

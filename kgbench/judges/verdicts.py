@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kgbench.judges.rubrics import Rubric, all_rubric_versions
 from kgbench.rdf import queries
 from kgbench.record.reviews import reviewer_iri
-from kgbench.record.withheld import removed
+from kgbench.record.withheld import LEFT_OUT
 from kgbench.store.templates import fill
 
 
@@ -84,7 +84,7 @@ def _of_model(row: Any, rubric: Rubric | None) -> DialogueVerdict:
         row["verdict"].value,
         row["judge"].value,
         *_decision(row, rubric),
-        reason=removed(row["answerNode"].value) if text is None else str(text.value),
+        reason=LEFT_OUT if text is None else str(text.value),
         call=JudgeCall(
             asked=row["asked"].value,
             graph=row["runGraph"].value,

@@ -35,12 +35,11 @@ from kgbench.vocab import (
 )
 
 _SHA256 = SPDX.checksumAlgorithm_sha256
-_REPLACED = "are left out; commitments replace them."
 _LEFT_OUT = {
     RedactionLevel.NONE: "Nothing is left out.",
-    RedactionLevel.GOLD: f"Reference answers {_REPLACED}",
-    RedactionLevel.PROMPTS: f"Prompts and reference answers {_REPLACED}",
-    RedactionLevel.ANSWERS: f"Prompts, answers and reference answers {_REPLACED}",
+    RedactionLevel.GOLD: "Reference answers are left out.",
+    RedactionLevel.PROMPTS: "Prompts and reference answers are left out.",
+    RedactionLevel.ANSWERS: "Prompts, answers and reference answers are left out.",
 }
 
 

@@ -73,9 +73,9 @@ class Dependencies:
             int(self.dump_rules.level),
             sorted(rules.scrubber.names),
             rules.scrubber.secrets.identity(),
-            rules.commitments.tag("state", ""),
+            rules.key.tag("state", ""),
             self.packing.suffix,
-            rules.commitments.tag("password", self.packing.password or ""),
+            rules.key.tag("password", self.packing.password or ""),
             list(self.canaries),
             code_digest(),
         )

@@ -59,11 +59,6 @@ class DialogueQuads:
         objects = self.properties.get(subject, {}).get(name)
         return str(objects[0].value) if objects else None
 
-    def left_out(self, text: str) -> str:
-        """Return the words in place of a text (its IRI) that was left out."""
-        commitment = self.value(text, KGB.commitment)
-        return f"[the text is left out; its commitment is {commitment}]"
-
 
 def dialogue_quads(
     outgoing: QuadRedactor, database: Quads, dialogue: ox.NamedNode, graphs: frozenset[str]
@@ -226,7 +221,7 @@ def _shortened(info: str) -> str:
 
 
 def _rounds(gathered: DialogueQuads) -> list[RoundView]:
-    assembler = Assembler(gathered, gathered.left_out)
+    assembler = Assembler(gathered)
     uses = assembler.uses(gathered.tool_calls, gathered.tool_results)
     turns = assembler.turns(gathered.calls, gathered.answers, uses, gathered.prompts)
     return [round_view(k, turn) for k, turn in turns.items()]

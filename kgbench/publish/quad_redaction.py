@@ -16,28 +16,28 @@ import pyoxigraph as ox
 
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.redaction import (
-    Placeholders,
+    WITHHELD,
     RedactionLevel,
     is_unreadable,
     parse_json,
-    redacted_case_data,
+    public_fields,
     redacted_infos,
-    replace_gold,
+    without_gold,
 )
 from kgbench.publish.reference_answers import ReferenceAnswers
 from kgbench.publish.scrubbing import Scrubber, is_public
 from kgbench.rdf import canonical_json
 from kgbench.rdf.quads import Quads
 from kgbench.record.run_ends import run_end
-from kgbench.secrets.commitments import Commitments
+from kgbench.secrets.publication_key import PublicationKey
 from kgbench.vocab import CSVW, KGB, OWL, PROV, RDF, RDFS, SCHEMA, SH, SKOS, XSD
 
 _MOST_KEPT = 200_000  # entries of a cache, so that memory does not grow with the store
 _TYPE = ox.NamedNode(RDF.type)
 _RECORDED_AS = ox.NamedNode(KGB.recordedAs)
 _VALUE, _TEXT = ox.NamedNode(PROV.value), ox.NamedNode(KGB.text)
+_ORIGINAL_BYTES = ox.NamedNode(KGB.originalBytes)
 _ANSWER, _DIGEST = ox.NamedNode(KGB.Answer), ox.NamedNode(KGB.digest)
-_COMMITMENT = ox.NamedNode(KGB.commitment)
 _PASS_KIND, _LIVE = ox.NamedNode(KGB.passKind), ox.Literal("live")
 _INFORMED_BY, _ENDED = ox.NamedNode(PROV.wasInformedBy), ox.NamedNode(PROV.endedAtTime)
 _CASE_ENDPOINT = ox.NamedNode(KGB.caseEndpoint)
@@ -45,7 +45,7 @@ _BOOLEAN, _JSON = (ox.NamedNode(n) for n in (XSD.boolean, RDF.JSON))
 #: Datatypes whose values are not texts; addresses are searched as IRIs are.
 _NUMBERS = (XSD.boolean, XSD.integer, XSD.decimal, XSD.double, XSD.float)
 _VALUES = frozenset((*_NUMBERS, XSD.date, XSD.dateTime, XSD.duration, XSD.anyURI))
-_REDACTED = ox.Literal("true", datatype=_BOOLEAN)
+_REDACTED, _TRUE = ox.NamedNode(KGB.redacted), ox.Literal("true", datatype=_BOOLEAN)
 #: Properties whose values may quote prompts: errors of providers, rationales of reviewers.
 _QUOTING = frozenset((SCHEMA.error, KGB.rationale))
 #: Types whose digest covers what may be left out, so that guesses could be compared with it.
@@ -86,16 +86,16 @@ _Statement: TypeAlias = tuple[Any, ox.NamedNode, Any, Any]
 
 
 class RedactionRules(NamedTuple):
-    """What is left out of a publication, and what replaces it.
+    """What is left out of a publication.
 
-    Texts are left out up to ``level`` and replaced by commitments; ``scrubber`` removes secrets and
-    names of machines. IRIs of texts are always those of pages, which leave texts out up to
-    ``page_level``.
+    Texts are left out up to ``level``; ``scrubber`` removes secrets and names of machines; ``key``
+    is that of the store, for digits in place of digests. IRIs of texts are always those of pages,
+    which leave texts out up to ``page_level``.
     """
 
     level: RedactionLevel
     scrubber: Scrubber
-    commitments: Commitments
+    key: PublicationKey
     page_level: RedactionLevel
 
 
@@ -170,7 +170,7 @@ class QuadRedactor:
         cleaned = self.clean(text)
         if cleaned == text:
             return text
-        return f"{cleaned} #{self._rules.commitments.tag('model', text)[:6]}"
+        return f"{cleaned} #{self._rules.key.tag('model', text)[:6]}"
 
     def _published(self, iri: str) -> str:
         addresses, veil = self._addresses, self._addresses.veil
@@ -196,10 +196,7 @@ class QuadRedactor:
                     ox.Quad(published_subject, predicate, self.node(value.value), published_graph)
                 )
             elif sealed and predicate == _DIGEST and isinstance(value, ox.Literal):
-                commitment = self._committed(subject, KGB.digest, value.value)
-                published.append(
-                    ox.Quad(published_subject, _COMMITMENT, commitment, published_graph)
-                )
+                published.append(ox.Quad(published_subject, _REDACTED, _TRUE, published_graph))
             elif isinstance(value, ox.Literal) and not by_hand:
                 name = predicate.value
                 if name != KGB.baseUrl or is_public(value.value):
@@ -278,13 +275,12 @@ class QuadRedactor:
         datatype = value.datatype.value
         if datatype == RDF.JSON:
             data = parse_json(value.value)
-            seal = self._seal(subject, predicate)
             if predicate == KGB.caseData:
-                data = redacted_case_data(data, level, seal)
+                data = public_fields(data, level)
             elif predicate == KGB.infos:
                 nothing_left_out = level is RedactionLevel.NONE
                 gold = frozenset() if nothing_left_out else self._answers.of_case(subject)
-                data = redacted_infos(data, level, gold, seal)
+                data = redacted_infos(data, level, gold)
                 data = self._rules.scrubber.json(data)
             else:
                 data = self._rules.scrubber.json(data)
@@ -292,14 +288,14 @@ class QuadRedactor:
             return value if text == value.value else ox.Literal(text, datatype=_JSON)
         if datatype in _VALUES or KGB.Text in kinds:
             return value
-        text = self._string(self._seal(subject, predicate), predicate, value.value, kinds)
+        text = self._string(predicate, value.value, kinds)
         if text == value.value:
             return value
         if value.language:
             return ox.Literal(text, language=value.language)
         return ox.Literal(text, datatype=value.datatype)
 
-    def _string(self, seal: Placeholders, predicate: str, text: str, kinds: set[str]) -> str:
+    def _string(self, predicate: str, text: str, kinds: set[str]) -> str:
         if (
             kinds
             and kinds <= _NAMED
@@ -308,24 +304,17 @@ class QuadRedactor:
         ):
             return _NOBODY  # a login name; names with spaces were entered for publication
         if predicate in _QUOTING and self._rules.level >= RedactionLevel.PROMPTS:
-            return seal.text(text)
+            return WITHHELD
         if self._rules.level >= RedactionLevel.GOLD and (
             predicate in _QUOTING or KGB.Configuration in kinds
         ):
-            text = replace_gold(text, self._answers.all(), seal)
+            text = without_gold(text, self._answers.all())
         return self.model_name(text) if KGB.Model in kinds else self.clean(self._veiled(text))
 
     def _veiled(self, text: str) -> str:
         """Veil the dialogue digests in a text that may name dialogues by IRI or path."""
         veil = self._addresses.veil
         return text if veil is None else veil.within(text)
-
-    def _seal(self, subject: Any, predicate: str) -> Placeholders:
-        return Placeholders(self._rules.commitments, f"{_name(subject)} {predicate}")
-
-    def _committed(self, subject: Any, predicate: str, text: str) -> ox.Literal:
-        seal = self._seal(subject, predicate)
-        return ox.Literal(seal.commitments.commit(seal.place, text))
 
     # --- texts ------------------------------------------------------------------------------
 
@@ -359,13 +348,9 @@ class QuadRedactor:
 
     def _without_text(self, quads: list[ox.Quad]) -> Iterator[ox.Quad]:
         for quad in quads:
-            if quad.predicate == _VALUE:
-                commitment = self._committed(quad.subject, PROV.value, _value(quad))
-                yield self._quad_like(quad, commitment, _COMMITMENT)
-            elif quad.predicate.value != KGB.originalBytes:
+            if quad.predicate not in (_VALUE, _ORIGINAL_BYTES, _REDACTED):
                 yield self._quad_like(quad, quad.object)
-        if all(quad.predicate.value != KGB.redacted for quad in quads):
-            yield self._quad_like(quads[0], _REDACTED, ox.NamedNode(KGB.redacted))
+        yield self._quad_like(quads[0], _TRUE, _REDACTED)
 
 
 def _name(term: Any) -> str:

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redaction levels: which texts a publication leaves out, and what replaces them.
+"""Redaction levels: which texts a publication leaves out.
 
 The levels build on each other: ``none`` leaves out nothing, ``gold`` reference answers, ``prompts``
-also the prompts, ``answers`` also the answers. A text is replaced by a commitment to it
-(:mod:`kgbench.secrets.commitments`), so that the text can be disclosed later and cannot be guessed
-until then.
+also the prompts, ``answers`` also the answers. Nothing that depends on a value replaces it, so that
+no guess can be confirmed.
 """
 
 from __future__ import annotations
 
 import json
 from enum import IntEnum
-from typing import NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.model import Json
-from kgbench.rdf import canonical_json
-from kgbench.secrets.commitments import Commitments
 
 _LARGEST_TERM = 16_000_000  # bytes in N-Quads; the parser's limit is 16 MiB with what is around it
 _LONGEST_ESCAPE = 6  # bytes of \\u0001
@@ -92,66 +88,38 @@ _ANSWERED = _JUDGED | frozenset(
     )
 )
 _LONG = 8  # characters; shorter texts occur by chance
+WITHHELD = "[withheld]"
+"""What replaces a part of a message."""
 
 
-class Placeholders(NamedTuple):
-    """Makes the replacements for the values that are left out at one place."""
-
-    commitments: Commitments
-    place: str
-
-    def within(self, name: str) -> Placeholders:
-        """Return the seal of a part of this place."""
-        return Placeholders(self.commitments, f"{self.place} {name}")
-
-    def value(self, value: Json) -> Json:
-        """Return the replacement of a value: a commitment to the text, or to the canonical JSON."""
-        text = value if isinstance(value, str) else canonical_json(value)
-        return {"commitment": self.commitments.commit(self.place, text)}
-
-    def text(self, text: str) -> str:
-        """Return the replacement of a part of a text."""
-        return f"[commitment:{self.commitments.commit(self.place, text)}]"
-
-
-def redacted_case_data(data: Json, level: RedactionLevel, seal: Placeholders) -> Json:
-    """Return the data of a case as published at ``level``."""
+def public_fields(data: Json, level: RedactionLevel) -> Json:
+    """Return the fields of case data that are published at ``level``."""
     if level is RedactionLevel.NONE:
         return data
-    if not isinstance(data, dict):
-        return seal.value(data)
-    kept = public_fields(data, level)
-    return {
-        name: kept[name] if name in kept else seal.within(name).value(value)
-        for name, value in data.items()
-    }
-
-
-def public_fields(data: Json, level: RedactionLevel) -> dict[str, Json]:
-    """Return the fields of case data that are published in the clear at ``level``."""
     if not isinstance(data, dict):
         return {}
-    if level is RedactionLevel.NONE:
-        return data
     kept = _ASKED if level is RedactionLevel.GOLD else _IDENTITY
     return {name: value for name, value in data.items() if name in kept}
 
 
-def redacted_infos(
-    value: Json, level: RedactionLevel, gold: frozenset[str], seal: Placeholders, name: str = ""
-) -> Json:
+def redacted_infos(value: Json, level: RedactionLevel, gold: frozenset[str]) -> Json:
     """Return a judge's notes as published at ``level``; ``gold`` are reference answers."""
-    if level is RedactionLevel.NONE or value is None or isinstance(value, bool | int | float):
+    if level is RedactionLevel.NONE or _says_nothing(value):
         return value
-    if isinstance(value, dict):
-        return {
-            key: redacted_infos(part, level, gold, seal.within(key), key)
-            for key, part in value.items()
-        }
+    if not isinstance(value, dict):
+        return {}
     kept = _JUDGED if level is RedactionLevel.ANSWERS else _ANSWERED
-    if name not in kept or contains_gold(value, gold):
-        return seal.value(value)
-    return value
+    return {
+        name: redacted_infos(part, level, gold) if isinstance(part, dict) else part
+        for name, part in value.items()
+        if isinstance(part, dict)
+        or _says_nothing(part)
+        or (name in kept and not contains_gold(part, gold))
+    }
+
+
+def _says_nothing(value: Json) -> bool:
+    return value is None or isinstance(value, bool | int | float)
 
 
 def gold_texts(data: Json) -> frozenset[str]:
@@ -172,11 +140,10 @@ def contains_gold(value: Json, gold: frozenset[str]) -> bool:
     return any(gold_text in text for text in _texts(value) for gold_text in gold)
 
 
-def replace_gold(text: str, gold: frozenset[str], seal: Placeholders) -> str:
-    """Return ``text`` with reference answers replaced by commitments."""
+def without_gold(text: str, gold: frozenset[str]) -> str:
+    """Return ``text`` without reference answers."""
     for gold_text in sorted(gold, key=len, reverse=True):
-        if gold_text in text:
-            text = text.replace(gold_text, seal.text(gold_text))
+        text = text.replace(gold_text, WITHHELD)
     return text
 
 

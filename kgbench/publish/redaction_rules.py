@@ -22,9 +22,9 @@ from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people, local_names
 from kgbench.publish.veiling import DigestVeil, cases
 from kgbench.secrets import secret_names
-from kgbench.secrets.commitments import Commitments
 from kgbench.secrets.detection import SecretDetector
-from kgbench.store import commitment_key
+from kgbench.secrets.publication_key import PublicationKey
+from kgbench.store import publication_keys
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
 
@@ -47,17 +47,15 @@ def prepare_rules(
         local_names() | hosts_and_people(identifying_texts(view.database)),
         SecretDetector(known_keys(view.database)),
     )
-    commitments = commitment_key.commitments(location)
+    key = publication_keys.publication_key(location)
     addresses = Addresses(
         view.iris.base,
         base,
-        renamed_segments(view, scrubber, commitments),
-        None
-        if level is RedactionLevel.NONE
-        else DigestVeil(commitments, cases(view.database, level, commitments)),
+        renamed_segments(view, scrubber, key),
+        None if level is RedactionLevel.NONE else DigestVeil(key, cases(view.database, level, key)),
         runs,
     )
-    return RedactionRules(level, scrubber, commitments, level), addresses
+    return RedactionRules(level, scrubber, key, level), addresses
 
 
 def known_keys(database: ox.Store) -> frozenset[str]:
@@ -89,7 +87,7 @@ def identifying_texts(database: ox.Store) -> Iterator[str]:
                 yield from (str(getattr(match.object, "value", "")) for match in quads)
 
 
-def renamed_segments(view: View, scrubber: Scrubber, commitments: Commitments) -> dict[str, str]:
+def renamed_segments(view: View, scrubber: Scrubber, key: PublicationKey) -> dict[str, str]:
     """Return replacements for path segments of models that contain their host or path."""
     replacements = {}
     for iri in things.instances(view, KGB.Model, 1_000_000):
@@ -101,7 +99,7 @@ def renamed_segments(view: View, scrubber: Scrubber, commitments: Commitments) -
         )
         if leaks or any(scrubber.text(url.value) != url.value for url in base_urls):
             cleaned = slug(scrubber.text(texts[0] if texts else "model"))
-            replacements[segment] = f"{cleaned}-{commitments.tag('model', iri)[:8]}"
+            replacements[segment] = f"{cleaned}-{key.tag('model', iri)[:8]}"
     return replacements
 
 

@@ -24,7 +24,7 @@ import pyoxigraph as ox
 
 from kgbench.publish.redaction import RedactionLevel, parse_json, public_fields
 from kgbench.rdf import canonical_json, digest
-from kgbench.secrets.commitments import VEILED, Commitments
+from kgbench.secrets.publication_key import VEILED, PublicationKey
 from kgbench.vocab import BASE, KGB, RDF
 
 _DIALOGUE = re.compile(r"(\d+-)([0-9a-f]{8})(\.\d+)?")
@@ -40,7 +40,7 @@ _CASE_DIGITS = 12
 class DigestVeil:
     """Veils digests in paths below the base of a store; ``cases`` has new paths of cases."""
 
-    commitments: Commitments
+    key: PublicationKey
     cases: Mapping[str, str] = field(default_factory=dict)
 
     def path(self, rest: str) -> str:
@@ -87,19 +87,19 @@ class DigestVeil:
 
     def digits(self, digits: str) -> str:
         """Return the veiled form of ``digits``; anything but a digest is returned unchanged."""
-        return VEILED + _veiled(self.commitments, digits) if _DIGITS.fullmatch(digits) else digits
+        return VEILED + _veiled(self.key, digits) if _DIGITS.fullmatch(digits) else digits
 
     def _unveiled(self, digits: str) -> str:
         plain = digits.removeprefix(VEILED)
-        return digits if plain == digits else self.commitments.unveil(plain)
+        return digits if plain == digits else self.key.unveil(plain)
 
 
 @lru_cache(maxsize=50_000)
-def _veiled(commitments: Commitments, digits: str) -> str:
-    return commitments.veil(digits)
+def _veiled(key: PublicationKey, digits: str) -> str:
+    return key.veil(digits)
 
 
-def cases(database: ox.Store, level: RedactionLevel, commitments: Commitments) -> dict[str, str]:
+def cases(database: ox.Store, level: RedactionLevel, key: PublicationKey) -> dict[str, str]:
     """Return the new paths of cases that are left out in part at ``level``, by their paths."""
     if level is RedactionLevel.NONE:
         return {}
@@ -107,7 +107,7 @@ def cases(database: ox.Store, level: RedactionLevel, commitments: Commitments) -
     for iri, properties in _cases(database):
         data = parse_json(properties.get(KGB.caseData, "{}"))
         kept = public_fields(data, level)
-        if not isinstance(data, dict) or len(kept) < len(data):
+        if kept != data:
             content = [
                 iri.rpartition("/")[0],
                 properties.get(KGB.parameters, "{}"),
@@ -117,7 +117,7 @@ def cases(database: ox.Store, level: RedactionLevel, commitments: Commitments) -
     counts = Counter(published.values())
     new_paths = {}
     for iri, digest_ in published.items():
-        own = digest_ if counts[digest_] == 1 else commitments.tag("case", iri)
+        own = digest_ if counts[digest_] == 1 else key.tag("case", iri)
         path = iri.removeprefix(BASE)
         new_paths[path] = f"{path.rpartition('/')[0]}/{VEILED}{own[:_CASE_DIGITS]}"
     return new_paths

@@ -13,14 +13,14 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Protocol
 
 from kgbench.errors import StoreError
 from kgbench.model import Call, Dialogue, Evaluation, Json, Outcome, Reply, Turn, Usage
 from kgbench.rdf import original_text
-from kgbench.record.withheld import Withheld, removed
+from kgbench.record.withheld import LEFT_OUT
 from kgbench.tool_calls import Fault, ToolCall, ToolOutcome, ToolResult, ToolServer, ToolUse
 from kgbench.vocab import KGB, OUTCOME, PROV, SCHEMA, SKOS, TOOL_OUTCOME
 
@@ -49,19 +49,14 @@ def required(source: Statements, subject: str, name: str) -> str:
 
 
 class Assembler:
-    """Builds dialogues from the statements of one source.
+    """Builds dialogues from the statements of one source."""
 
-    ``left_out`` returns the words in place of a text (IRI) whose content is missing.
-    """
-
-    def __init__(self, source: Statements, left_out: Callable[[str], str] = removed) -> None:
+    def __init__(self, source: Statements) -> None:
         self._source = source
-        self._left_out = left_out
 
     def dialogue(self, iri: str, run: str, turns: Iterable[Turn]) -> Dialogue:
         """Build the dialogue ``iri`` of a run (IRI) with these turns."""
         ended = self._source.value(iri, PROV.endedAtTime)
-        digest = self._source.value(iri, KGB.digest)
         return Dialogue(
             iri=iri,
             run=run,
@@ -70,8 +65,7 @@ class Assembler:
             suite=self._required(iri, KGB.suite),
             case=self._required(iri, KGB.case),
             iteration=int(self._required(iri, KGB.iteration)),
-            # A publication that leaves texts out has a commitment in place of the digest.
-            digest=self._required(iri, KGB.commitment) if digest is None else digest,
+            digest=self._source.value(iri, KGB.digest) or "",  # publications may leave it out
             turns=tuple(turns),
             started=self._time(iri, PROV.startedAtTime),
             ended=None if ended is None else datetime.fromisoformat(ended),
@@ -184,7 +178,7 @@ class Assembler:
             return None
         value = self._source.value(node, PROV.value)
         if value is None:
-            return Withheld(self._left_out(node))
+            return LEFT_OUT
         return original_text(value, self._source.value(node, KGB.originalBytes))
 
     def _required(self, subject: str, name: str) -> str:

@@ -158,7 +158,7 @@ def local(location: str) -> Iterator[Path]:
     With it, functions for embedded stores also work for a store on a server. The copy is verified,
     has the secrets that this machine keeps for the store, and is removed afterwards.
     """
-    from kgbench.store import back_ends, commitment_key, embedded_only, open_reader, open_store
+    from kgbench.store import back_ends, embedded_only, open_reader, open_store, publication_keys
 
     if not back_ends.is_remote(location):
         yield embedded_only(location, "this")
@@ -167,5 +167,5 @@ def local(location: str) -> Iterator[Path]:
         folder = Path(scratch) / "store"
         with open_reader(location) as source, open_store(str(folder)) as target:
             copy(source, target)
-        commitment_key.carry(location, str(folder))
+        publication_keys.carry(location, str(folder))
         yield folder

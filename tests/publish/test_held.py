@@ -20,7 +20,7 @@ from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.run_cache import CachedQuadRedactor, RunCache
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.rdf import queries
-from kgbench.secrets.commitments import Commitments
+from kgbench.secrets.publication_key import PublicationKey
 from kgbench.vocab import KGB, PROV, RDF, XSD
 from tests.publish.checks.published_folder import unpacked
 from tests.publish.conftest import publish
@@ -28,7 +28,9 @@ from tests.publish.conftest import publish
 pytestmark = pytest.mark.usefixtures("quick")
 NAMES = ("one", "two", "catalogue")
 ONE, TWO, CATALOGUE = (ox.NamedNode(f"urn:graph:{name}") for name in NAMES)
-RULES = RedactionRules(RedactionLevel.NONE, Scrubber(), Commitments(bytes(32)), RedactionLevel.NONE)
+RULES = RedactionRules(
+    RedactionLevel.NONE, Scrubber(), PublicationKey(bytes(32)), RedactionLevel.NONE
+)
 
 
 def _quad(subject, value, graph):

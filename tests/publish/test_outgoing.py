@@ -12,12 +12,12 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.scrubbing import Scrubber
-from kgbench.secrets.commitments import Commitments
 from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets.publication_key import PublicationKey
 from kgbench.vocab import KGB, PROV, RDF, RDFS, XSD
 
 RULES = RedactionRules(
-    RedactionLevel.NONE, Scrubber(()), Commitments(bytes(32)), RedactionLevel.NONE
+    RedactionLevel.NONE, Scrubber(()), PublicationKey(bytes(32)), RedactionLevel.NONE
 )
 SECRET = "a+key/with=signs"
 ANY_URI = ox.NamedNode(XSD.anyURI)

@@ -22,7 +22,6 @@ from kgbench.publish.dumps import Packing, PartDump
 from kgbench.publish.folder import STATE, Folder, claim, same
 from kgbench.publish.manifest import Version
 from kgbench.publish.redaction import RedactionLevel
-from kgbench.secrets.commitments import Commitments
 from kgbench.vocab import DCAT, KGB, OUTCOME, PROV
 from tests.publish.conftest import BASE
 from tests.publish.reading import unpacked
@@ -274,20 +273,17 @@ def test_queries_of_others_are_not_published_as_ours():
 
 def test_case_data_of_any_form_are_withheld():
     """Case data that are no object are withheld whole, since all of them may be the answer."""
-    seal = redaction.Placeholders(Commitments.unkept(), "case")
-    assert redaction.redacted_case_data(["which dragon?"], RedactionLevel.NONE, seal) == [
-        "which dragon?"
-    ]
-    assert set(redaction.redacted_case_data(["which dragon?"], RedactionLevel.GOLD, seal)) == {
-        "commitment"
-    }
+    assert redaction.public_fields(["which dragon?"], RedactionLevel.NONE) == ["which dragon?"]
+    assert redaction.public_fields(["which dragon?"], RedactionLevel.GOLD) == {}
     gold = redaction.gold_texts([{"a": "the grey dragon"}, "short"])
     assert gold == {"the grey dragon"}
     assert redaction.gold_texts({"question": "which dragon?", "n": 1}) == frozenset()
-    infos = redaction.redacted_infos(
-        {"sparql": "the grey dragon!"}, RedactionLevel.GOLD, gold, seal
-    )
-    assert set(infos["sparql"]) == {"commitment"}
+    infos = {"sparql": "the grey dragon!", "n": 3, "part": {"sparql": "none", "own": "x"}}
+    assert redaction.redacted_infos(infos, RedactionLevel.GOLD, gold) == {
+        "n": 3,
+        "part": {"sparql": "none"},
+    }
+    assert redaction.redacted_infos(["the grey dragon"], RedactionLevel.GOLD, gold) == {}
 
 
 def test_what_is_no_json_is_a_text():

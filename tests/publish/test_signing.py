@@ -319,7 +319,7 @@ def test_encrypted_data_are_signed(recorded, keyed, tmp_path, quick):
 
 @pytest.mark.parametrize("level", [RedactionLevel.NONE, RedactionLevel.GOLD])
 def test_a_text_that_parsers_refuse_is_left_out(keyed, tmp_path, quick, monkeypatch, level):
-    """An answer of 17 MiB has a commitment in its place, so the publication can be read."""
+    """An answer of 17 MiB is left out, so the publication can be read."""
     monkeypatch.setattr(Baseline, "_answer", lambda *_: "a\n" * (17 << 19))
     command("run", "--store", tmp_path / "s", "-m", "baseline:oracle", "-t", TASKS[0])
     out = tmp_path / "site"

@@ -18,9 +18,9 @@ from kgbench.publish import redaction, scrubbing
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.rdf import digest
 from kgbench.secrets import secret_names
-from kgbench.secrets.commitments import FILE, Commitments, commitment
 from kgbench.secrets.detection import SecretDetector
-from kgbench.store import commitment_key, open_reader, open_store
+from kgbench.secrets.publication_key import FILE, PublicationKey
+from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
 from tests.publish.conftest import addresses, command, left_out, publish
@@ -125,8 +125,9 @@ def test_levels_leave_out_what_they_say(planted, tmp_path, level):
             assert KGB.redacted in {q.predicate.value for q in whole}, text
     for text in LEVELS[level]:
         assert not _found_in(out, digest(text)), text
-    if level >= RedactionLevel.GOLD:
-        assert next(_values(whole, KGB.caseData, '{"commitment":"'))
+    data = [json.loads(value) for value in _values(whole, KGB.caseData, "uid")]
+    assert data
+    assert all(("refSparql" in case) is (level < RedactionLevel.GOLD) for case in data)
 
 
 def _values(store, predicate, part):
@@ -134,25 +135,18 @@ def _values(store, predicate, part):
     return (quad.object.value for quad in found if part in quad.object.value)
 
 
-def test_left_out_texts_can_be_disclosed(recorded, tmp_path):
-    """The store can open each commitment to a text; scores stay, and shapes hold."""
+def test_a_publication_without_texts_conforms(recorded, tmp_path):
+    """Where texts are left out, their nodes, cases, dialogues and configurations say so."""
     out = tmp_path / "site"
     publish(recorded, out, level=RedactionLevel.ANSWERS)
     found = dump(out, "all.nq")
-    commitments = commitment_key.commitments(str(recorded))
-    with open_reader(str(recorded)) as store:
-        rows = store.query(
-            "SELECT ?text ?value WHERE { GRAPH ?g "
-            f"{{ ?text a <{KGB.Text}> ; <{PROV.value}> ?value }} }}"
-        )
-        texts = {row["text"].value: row["value"].value for row in rows}
-    told = {
-        quad.object.value
-        for quad in found.quads_for_pattern(None, ox.NamedNode(KGB.commitment), None)
-        if "/text/" in quad.subject.value
+    redacted = {q.subject for q in found.quads_for_pattern(None, ox.NamedNode(KGB.redacted), None)}
+    kinds = {
+        q.object.value
+        for node in redacted
+        for q in found.quads_for_pattern(node, ox.NamedNode(RDF.type), None)
     }
-    openings = [commitments.open(f"{iri} {PROV.value}", text) for iri, text in texts.items()]
-    assert told == {commitment(one.nonce, one.value) for one in openings}
+    assert kinds >= {KGB.Text, KGB.Case, KGB.Dialogue, KGB.Configuration}
     assert_conforms(found)
 
 
@@ -180,8 +174,8 @@ def test_no_digest_of_what_is_left_out_is_told(recorded, tmp_path):
     assert not {one for one in cases if one.encode() in found}
 
 
-def test_a_store_publishes_the_same_commitments_again(recorded, tmp_path):
-    """The key stays private; a copy of the store has it and publishes the same commitments."""
+def test_a_store_publishes_the_same_again(recorded, tmp_path):
+    """The key stays private; a copy of the store has it and publishes the same."""
     publish(recorded, tmp_path / "one")
     key = recorded / FILE
     assert key.stat().st_mode & 0o077 == 0
@@ -196,13 +190,13 @@ def test_a_key_that_cannot_be_used_is_told(tmp_path):
     """A damaged key, or a folder that cannot store one, is reported with the file."""
     (tmp_path / FILE).write_text('{"key": "00"}')
     with pytest.raises(StoreError, match=rf"{FILE} is damaged \(the key has 1 bytes\)"):
-        Commitments.read(tmp_path)
+        PublicationKey.read(tmp_path)
     (tmp_path / FILE).write_text("oops")
     with pytest.raises(StoreError, match="is damaged"):
-        Commitments.read(tmp_path)
+        PublicationKey.read(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="make the store's folder writable"):
-        Commitments.read(tmp_path / "file")
+        PublicationKey.read(tmp_path / "file")
 
 
 @given(
@@ -210,17 +204,11 @@ def test_a_key_that_cannot_be_used_is_told(tmp_path):
 )
 def test_veiled_digits_come_back_with_the_key_alone(digits):
     """A veil is a permutation of digits of the same length, and depends on the key."""
-    one, other = Commitments(bytes(32)), Commitments(bytes([1] * 32))
+    one, other = PublicationKey(bytes(32)), PublicationKey(bytes([1] * 32))
     veiled = one.veil(digits)
     assert (len(veiled), one.unveil(veiled)) == (len(digits), digits)
     if len(digits) >= 16:
         assert digits != veiled != other.veil(digits)
-
-
-def test_commitments_to_equal_values_differ_by_place():
-    """Commitments to equal values at different places differ, so that no guess can be verified."""
-    commitments = Commitments(bytes(32))
-    assert commitments.commit("case/1 answer", "42") != commitments.commit("answer/1", "42")
 
 
 def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
@@ -230,7 +218,7 @@ def test_equal_cases_of_two_groups_keep_equal_iris(recorded, tmp_path):
     for level, least in ((RedactionLevel.GOLD, 3), (RedactionLevel.PROMPTS, 1)):
         one, two = (addresses(place, level).veil for place in (recorded, tmp_path / "other"))
         shared = set(one.cases.values()) & set(two.cases.values())
-        assert one.commitments != two.commitments
+        assert one.key != two.key
         assert len(shared) >= least, level
 
 
@@ -374,16 +362,9 @@ def test_words_are_not_taken_for_machines():
 def test_cases_of_unknown_classes_are_withheld_whole():
     """Data of unknown task classes may be reference answers, so they are withheld."""
     data = {"question": "what?", "mySolution": "this", "steps": [1, 2], "uid": "u"}
-    seal = redaction.Placeholders(Commitments(bytes(32)), "case")
-    kept = redaction.redacted_case_data(data, RedactionLevel.GOLD, seal)
-    assert kept == {
-        "question": "what?",
-        "uid": "u",
-        "mySolution": {"commitment": seal.commitments.commit("case mySolution", "this")},
-        "steps": {"commitment": seal.commitments.commit("case steps", "[1,2]")},
-    }
-    prompts = redaction.redacted_case_data(data, RedactionLevel.PROMPTS, seal)
-    assert set(prompts["question"]) == {"commitment"}
+    kept = {"question": "what?", "uid": "u"}
+    assert redaction.public_fields(data, RedactionLevel.GOLD) == kept
+    assert redaction.public_fields(data, RedactionLevel.PROMPTS) == {"uid": "u"}
 
 
 def test_error_messages_are_not_repeated_with_prompts(planted, tmp_path):
@@ -393,4 +374,4 @@ def test_error_messages_are_not_repeated_with_prompts(planted, tmp_path):
     for of in (SCHEMA.error, KGB.rationale):
         found = [*dump(out, "all.nq").quads_for_pattern(None, ox.NamedNode(of), None)]
         assert found
-        assert all(quad.object.value.startswith("[commitment:") for quad in found)
+        assert all(quad.object.value == "[withheld]" for quad in found)

@@ -200,7 +200,7 @@ COMBINATIONS: dict[str, tuple[str, URIRef, tuple[str, ...], tuple[tuple[str, Nod
     ),
     "a text without a text": ("Text", KEPT, (PROV.value,), ()),
     "a text that is left out and there": ("Text", LEFT_OUT, (), ((PROV.value, Literal("x")),)),
-    "a text left out without its commitment": ("Text", LEFT_OUT, (KGB.commitment,), ()),
+    "a text left out without a word": ("Text", LEFT_OUT, (KGB.redacted,), ()),
     "an extract by no step": ("Answer", EXTRACTED, (KGB.extraction,), ()),
     "a step that extracted nothing": ("Answer", EXTRACTED, (KGB.extracted,), ()),
     "live pass without engine": ("EvaluationPass", _iri("pass/1"), (KGB.engine,), ()),

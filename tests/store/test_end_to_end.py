@@ -16,7 +16,15 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.store import Block, commitment_key, copying, digests, open_reader, open_store, registry
+from kgbench.store import (
+    Block,
+    copying,
+    digests,
+    open_reader,
+    open_store,
+    publication_keys,
+    registry,
+)
 from tests.support.archives import as_json, record_v3
 from tests.support.validation import assert_conforms
 
@@ -214,8 +222,8 @@ def test_what_is_exported_and_imported_is_the_same(tmp_path, remote):
         (run,) = reading.runs(theirs)
         assert digests.of(ours.triples(run.graph)) == digests.of(theirs.triples(run.graph))
     assert said
-    commitment_key.commitments(folder)  # creates the key, without which commitments differ
-    commitment_key.carry(folder, remote)
+    publication_keys.publication_key(folder)  # creates the key, without which IRIs differ
+    publication_keys.carry(folder, remote)
     for form in ("llm-kg-bench", "eee", "prov"):
         written = []
         for place, location in (("folder", folder), ("server", remote)):

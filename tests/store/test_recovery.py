@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.errors import StoreError
 from kgbench.record import recovery
-from kgbench.secrets.commitments import FILE
+from kgbench.secrets.publication_key import FILE
 from kgbench.store import (
     checking,
-    commitment_key,
     examination,
     open_reader,
     open_store,
+    publication_keys,
     rebuilding,
     reply_log,
     snapshots,
@@ -164,14 +164,14 @@ def test_nothing_is_recovered_from_nothing(place, tmp_path):
 
 def test_the_key_of_publications_and_replies_are_recovered(place, tmp_path):
     """They lie beside the data; a damaged file of the key does not prevent recovery."""
-    key = commitment_key.commitments(str(place)).key
+    key = publication_keys.publication_key(str(place)).key
     log = reply_log.ReplyLog(reply_log.path(str(place)))
     log.append("urn:turn", b"{}")
     log.close()
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place)])
     assert done.exit_code == 0, done.output
-    assert commitment_key.commitments(str(new)).key == key
+    assert publication_keys.publication_key(str(new)).key == key
     assert (new / reply_log.NAME).read_bytes() == b"{}\n"
     assert (new / reply_log.NAME).stat().st_mode & 0o777 == 0o600
 

@@ -13,7 +13,7 @@ from kgbench.cli import app
 from kgbench.doctor import storage
 from kgbench.errors import StoreError
 from kgbench.record import recovery
-from kgbench.store import checking, commitment_key, copying, open_reader, open_store, registry
+from kgbench.store import checking, copying, open_reader, open_store, publication_keys, registry
 from kgbench.store.databases import UNFINISHED
 from tests.store.test_copying import GRAPHS, filled
 
@@ -43,9 +43,9 @@ def stop(*_, **__):
 #: The first and the last step of a copy and of a recovery, at which they are interrupted.
 STEPS = [
     ("copy", copying, "_blocks"),
-    ("copy", commitment_key, "carry"),
+    ("copy", publication_keys, "carry"),
     ("recover", recovery, "rebuild"),
-    ("recover", commitment_key, "carry"),
+    ("recover", publication_keys, "carry"),
 ]
 
 

@@ -2,8 +2,8 @@
 """Checks of a sorted data set before it is written to the store.
 
 * Digests of texts and cases are computed again. The IRI of a text ends with its SHA-256, and a case
-  states the SHA-256 of its content. Texts and cases that a publication withheld have only a
-  commitment, which cannot be checked without the original.
+  states the SHA-256 of its content. What a publication left out
+  has no digest, and is not checked.
 * The data set is compared with the store's statements about the same IRIs. An IRI of kgbench names
   the same resource everywhere: if two stores disagree about it, one of them was altered, and the
   import is refused. A run may have grown since it was last imported.
@@ -32,7 +32,7 @@ from kgbench.importers.rdf.contents import (
 from kgbench.importers.rdf.sorting import SortedStatements
 from kgbench.rdf import digest, integer, original_text
 from kgbench.record.entries import registry_entry
-from kgbench.secrets.commitments import VEILED, is_withheld
+from kgbench.secrets.publication_key import VEILED
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue
 from kgbench.validation import Data, complaints, result_shapes
@@ -74,13 +74,13 @@ def check_digests(contents: Contents, sorted_: SortedStatements) -> None:
 
 def _check_case(iri: str, triples: list[ox.Triple], sorted_: SortedStatements) -> None:
     values = {t.predicate.value: getattr(t.object, "value", "") for t in triples}
+    if KGB.redacted in values:
+        return
     try:
         data = json.loads(values[KGB.caseData])
         parameters = json.loads(values[KGB.parameters])
     except (KeyError, ValueError, RecursionError):
         return  # validation reports what is missing
-    if isinstance(data, dict) and any(map(is_withheld, data.values())):
-        return
     if not isinstance(data, dict) or not isinstance(parameters, dict):
         raise ImportRefused(f"<{iri}> has no task data as a JSON object")
     task_class = _class_name(values.get(KGB.taskClass, ""), sorted_)
@@ -151,19 +151,12 @@ def _additions(subject: str, stored: set[ox.Triple], triples: set[ox.Triple]) ->
         predicate = triple.predicate.value
         if predicate in _MULTIVALUED:
             additions.add(triple)
-        elif predicate == KGB.caseData and _has_withheld_data(stored | triples):
-            continue  # the store keeps the value it has
         elif predicate not in _WORDING:
             raise ImportRefused(
                 f"<{subject}> is described otherwise in the store "
                 f"({compact(predicate)} {_shortened(triple.object, 80)}): one IRI, two things"
             )
     return additions
-
-
-def _has_withheld_data(triples: Iterable[ox.Triple]) -> bool:
-    values = [str(t.object) for t in triples if t.predicate.value == KGB.caseData]
-    return any('{\\"commitment\\":\\"' in value for value in values)
 
 
 def new_statements(store: Store, contents: Contents, target: TargetGraph) -> list[str]:

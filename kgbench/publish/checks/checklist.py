@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from kgbench.errors import KgbenchError
-from kgbench.publish import disclosures, recipe
+from kgbench.publish import recipe
 from kgbench.publish.checks import (
     constraints,
     cubes,
     fair,
     files,
     graphs,
-    guess_attack,
     privacy,
     protected_texts,
     provenance,
@@ -36,7 +35,6 @@ def check(
     mldcat_shapes: Path | None = None,
     unprotected: Collection[str] = (),
     names: Iterable[str] | None = None,
-    disclosed: Path | None = None,
     keys: Collection[str] = (),
     revoked: Collection[KeyEntry] = (),
     max_bytes: int = MAX_BYTES,
@@ -46,9 +44,8 @@ def check(
     ``password`` opens encrypted dumps; without it they are not checked. ``mldcat_shapes`` is a file
     of shapes for the catalogue, which are checked before our own. ``unprotected`` are the notations
     of protected suites whose texts may be published. ``names`` are names of machines and users to
-    search for; by default those of this machine. ``disclosed`` is a file of disclosed values to
-    verify. ``keys`` are public keys (Multikeys), one of which must have signed, and ``revoked`` are
-    known to be revoked. Raises
+    search for; by default those of this machine. ``keys`` are public
+    keys (Multikeys), one of which must have signed, and ``revoked`` are known to be revoked. Raises
     :class:`~kgbench.errors.ResourceError` if there is nothing to check, and
     :class:`~kgbench.errors.PublicationRefused` if the dumps unpack to more than ``max_bytes``.
     """
@@ -60,12 +57,6 @@ def check(
             entry = _entry("signatures", "signatures fit", signatures.check())
             if signatures.signer is not None:
                 entry.note = standing(signatures.signer, vouched=bool(keys))
-            report.entries.append(entry)
-        if disclosed is not None:
-            openings = list(disclosures.read(disclosed))
-            faults = guess_attack.disclosed(published, openings, disclosed.name)
-            entry = _entry("disclosed", "disclosed values are those that were left out", faults)
-            entry.note = f"{len(openings)} values"
             report.entries.append(entry)
     return report
 
@@ -91,10 +82,6 @@ def _entries(
             "protected suites are withheld",
             protected_texts.check(published, unprotected),
         )
-        attack = guess_attack.Attack(published)
-        entry = _entry("guesses", "what was left out cannot be guessed", attack.faults())
-        entry.note = f"{attack.guesses} guesses at {len(attack.attacked)} values"
-        yield entry
     yield _entry(
         "privacy", "no keys, hosts, users or paths are revealed", privacy.check(published, names)
     )

@@ -37,7 +37,7 @@ from kgbench.publish.scrubbing import Scrubber
 from kgbench.publish.selection import select_parts
 from kgbench.publish.signing import KEYS, SUMS, signed_claim
 from kgbench.publish.site import Publishing
-from kgbench.secrets.commitments import Commitments
+from kgbench.secrets.publication_key import PublicationKey
 
 _REMEDY = "Publish again, or restore the file from a copy that you trust."
 _SHOWN = 300  # characters of a difference
@@ -117,7 +117,7 @@ def _publish(published: PublicationFiles, loaded: Recipe, snapshot: Path) -> Non
     selected = select_parts(view, settings)
     addresses = _PublishedAddresses(loaded.store, settings.base, runs=selected.runs_of_passes)
     rules = RedactionRules(
-        RedactionLevel.NONE, _NoScrubber(), Commitments.unkept(), RedactionLevel.NONE
+        RedactionLevel.NONE, _NoScrubber(), PublicationKey.unkept(), RedactionLevel.NONE
     )
     lock = claim(settings.out)
     try:

@@ -19,21 +19,21 @@ from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish
 from kgbench.publish.veiling import DigestVeil
-from kgbench.secrets.commitments import Commitments
+from kgbench.secrets.publication_key import PublicationKey
 from kgbench.store.fragments import recorded_iri
 from tests.support.analysis_store import owned
 
 BASE = "https://w3id.org/example/bench/"
 NAMES = ("dragonhost",)  # names that the checks take for those of this machine and its user
 SUMS = "SHA256SUMS"
-COMMITMENTS = Commitments(bytes(32))  # a known key, so that veiled IRIs are always the same
-VEIL = DigestVeil(COMMITMENTS)
+KEY = PublicationKey(bytes(32))  # a known key, so that veiled IRIs are always the same
+VEIL = DigestVeil(KEY)
 
 
 def publish_sample(folder: Path) -> Path:
     """Publish the sample of every kind of record, without its prompts; return the folder."""
     owned("result", str(folder / "store")).close()
-    COMMITMENTS.keep(folder / "store")
+    KEY.keep(folder / "store")
     about = DatasetDescription(
         licence="https://spdx.org/licenses/CC-BY-4.0", creators=(Agent("Ada Lovelace"),)
     )

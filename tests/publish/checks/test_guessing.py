@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values left out of a publication cannot be guessed; the check reports those that can."""
+"""Values left out of a publication cannot be guessed; the attack finds those that can."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-from typer.testing import CliRunner
 
-from kgbench.cli import app
-from kgbench.publish.checks import check, guess_attack
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.rdf import digest
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV, RDF
-from tests.publish.checks.published_folder import BASE, NAMES, VEIL, unpacked
+from tests.publish.checks.guess_attack import Attack
+from tests.publish.checks.published_folder import BASE, VEIL, unpacked
 from tests.publish.checks.test_faults import spoilt
 
 CASE = "https://w3id.org/kgbench/case/llm-kg-bench-3/Spell/case/wf9a663d71632"
@@ -27,12 +25,12 @@ TEXT = f"{BASE}run/1/text/"
 
 
 def faults(store: ox.Store, tmp_path: Path, *updates: str) -> list[str]:
-    """Return the faults in the entry ``guesses`` of a dump after some updates."""
+    """Return what an attack finds in a dump after some updates."""
     with spoilt(store, *updates):
         store.dump(str(tmp_path / "spoilt.nq"), ox.RdfFormat.N_QUADS)
-    entries = {entry.name: entry for entry in check(tmp_path / "spoilt.nq", names=NAMES).entries}
-    assert all(fault.file == "spoilt.nq" for fault in entries["guesses"].faults)
-    return [f"{one.constraint} {one.node} {one.message}" for one in entries["guesses"].faults]
+    with PublicationFiles([tmp_path / "spoilt.nq"]) as published:
+        found = list(Attack(published).faults())
+    return [f"{one.constraint} {one.node} {one.message}" for one in found]
 
 
 def with_data(case: str, data: object) -> str:
@@ -47,11 +45,11 @@ def with_data(case: str, data: object) -> str:
 
 def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
     """No number, word of any file or order of names is a value that was left out."""
-    entries = {entry.name: entry for entry in check(site, names=NAMES).entries}
-    assert entries["guesses"].faults == []
-    guesses, targets = map(int, re.findall(r"\d+", entries["guesses"].note))
-    assert guesses > 20_000
-    assert targets > 10
+    with PublicationFiles([site]) as published:
+        attack = Attack(published)
+        assert list(attack.faults()) == []
+    assert attack.guesses > 20_000
+    assert len(attack.attacked) > 10
     texts = [
         unpacked(path).decode() if path.suffix == ".zst" else path.read_text("utf-8", "replace")
         for path in sorted(site.rglob("*"))
@@ -71,11 +69,11 @@ def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
 @pytest.mark.parametrize(
     "value", [3, "bob", ["Cleo", "Anne", "Bert"], "No, it is Anne", 0.25, True], ids=str
 )
-@pytest.mark.parametrize("name", ["sha256", "commitment"])
+@pytest.mark.parametrize("name", ["sha256", "digest"])
 def test_an_unsalted_digest_is_guessed(
     value: object, name: str, quads: ox.Store, tmp_path: Path
 ) -> None:
-    """A value behind an unsalted digest is guessed, and its case and file are reported."""
+    """A value behind an unsalted digest is guessed, whatever it is called."""
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     planted = {"answer": {name: digest(text)}}
     said = '"Anne, Bert, Cleo", "bob" , "No, it is Anne"'
@@ -92,7 +90,7 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
     (dialogue,) = {
         quad.subject.value
         for quad in quads.quads_for_pattern(None, ox.NamedNode(KGB.case), ox.NamedNode(CASE))
-        if next(quads.quads_for_pattern(quad.subject, ox.NamedNode(KGB.commitment), None), None)
+        if next(quads.quads_for_pattern(quad.subject, ox.NamedNode(KGB.redacted), None), None)
     }
     run = f"{BASE}graph/run/1"
     found = faults(
@@ -115,50 +113,15 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
     )
 
 
-def test_values_are_disclosed_and_compared(site: Path, tmp_path: Path) -> None:
-    """The publisher discloses one commitment; others verify that only that value fits it."""
-    store, file = site.parent / "store", tmp_path / "disclosed.jsonl"
-    told = ["--store", str(store), "--redact", "prompts", "-o", str(file)]
-    text = VEIL.text(TEXT + digest("Spell anne."))
-    done = CliRunner().invoke(app, ["disclose", text, *told])
-    assert done.exit_code == 0, done.output
-    (opening,) = map(json.loads, file.read_text().splitlines())
-    assert opening["value"] == "Spell anne."
-
-    def entry() -> list[str]:
-        entries = {one.name: one for one in check(site, names=NAMES, disclosed=file).entries}
-        return [fault.message for fault in entries["disclosed"].faults]
-
-    assert entry() == []
-    file.write_text(json.dumps({**opening, "value": "Spell bob."}))
-    assert entry() == [
-        f"The value and the nonce do not give the commitment {opening['commitment']}."
-    ]
-    made = hashlib.sha256(b"").hexdigest()
-    other = guess_attack.disclosures.commitment(made, "x")
-    file.write_text(json.dumps({"commitment": other, "nonce": made, "value": "x"}))
-    assert entry() == [f"The commitment {other} is not in the publication."]
-    done = CliRunner().invoke(app, ["disclose", opening["commitment"], *told])
-    assert json.loads(file.read_text()) == opening
-    done = CliRunner().invoke(app, ["disclose", *told])
-    assert len(file.read_text().splitlines()) > 10
-    done = CliRunner().invoke(app, ["disclose", "urn:nothing", *told])
-    assert "nothing is left out at urn:nothing" in str(done.exception)
-    file.write_text("oops")
-    done = CliRunner().invoke(app, ["publish", "--check", str(site), "--disclosed", str(file)])
-    assert "is not a disclosure" in str(done.exception)
-
-
 def test_targets_are_those_of_the_publication(site: Path) -> None:
     """Withheld texts, cases and judges' notes are attacked; published texts are not."""
     with PublicationFiles([site]) as published:
-        told = {node for _, node in guess_attack.Attack(published).targets()}
+        told = {node for _, node in Attack(published).targets()}
         clear = {
             q.subject
             for q in published.quads.quads_for_pattern(None, ox.NamedNode(PROV.value), None)
         }
         withheld = published.quads.quads_for_pattern(None, ox.NamedNode(KGB.redacted), None)
         assert {quad.subject for quad in withheld} <= told
-        assert ox.NamedNode(CASE) in told
         assert not {n for n in clear & told if "/text/" in n.value}
     assert STORE not in BASE

@@ -88,7 +88,7 @@ PLANTED: dict[str, tuple[Change, str, str]] = {
     "relabelled model in JSON-LD": (
         sub("model/oracle.jsonld", r'"rdfs:label": "[^"]+"', '"rdfs:label": "winner"'),
         "model/oracle.jsonld", "winner"),
-    "term taken from the vocabulary": (sub("ns.ttl", r"kgb:commitment", "kgb:promise"), "ns.ttl",
+    "term taken from the vocabulary": (sub("ns.ttl", r"kgb:redacted", "kgb:promise"), "ns.ttl",
                                        "promise"),
     "term taken from the page of the vocabulary": (sub("ns/index.html", 'id="Dialogue"', 'id="D"'),
                                                    "ns/index.html", "D"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key of a store, under which its publications commit to what they leave out.
+"""Where the key of a store is, under which its publications replace digests.
 
 A store in a folder has it in its folder; for a store on a server it is on this machine, in the
 user's state folder, because a server may be public. It must never be published.
@@ -10,18 +10,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgbench.errors import WriteFailed
-from kgbench.secrets.commitments import FILE, Commitments
+from kgbench.secrets.publication_key import FILE, PublicationKey
 from kgbench.store import back_ends
 
 
-def commitments(location: str) -> Commitments:
-    """Return commitments to what publications of a store leave out, with the store's key.
+def publication_key(location: str) -> PublicationKey:
+    """Return the key of a store (:mod:`kgbench.secrets.publication_key`).
 
     A new key is stored, except for a store in memory. Raises :class:`~kgbench.errors.StoreError`
     if the key is damaged or cannot be written.
     """
     folder = _folder(location)
-    return Commitments.unkept() if folder is None else Commitments.read(folder)
+    return PublicationKey.unkept() if folder is None else PublicationKey.read(folder)
 
 
 def carry(source: str, target: str) -> None:
@@ -33,7 +33,7 @@ def carry(source: str, target: str) -> None:
     if old is None or new is None or not (old / FILE).is_file():
         return
     try:
-        Commitments.read(old).keep(new)
+        PublicationKey.read(old).keep(new)
     except OSError as error:
         raise WriteFailed(f"{new / FILE} cannot be written: {error.strerror}") from error
 

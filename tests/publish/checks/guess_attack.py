@@ -3,8 +3,8 @@
 
 The replacement of a value may be its SHA-256, whatever it is called. So likely values are digested
 and compared: small numbers, all texts of the dumps and the words in them, and the short lists of
-words of one text. In addition, digests in place of commitments are reported without a guess,
-whether in values or in IRIs, because other attackers may have other guesses.
+words of one text. In addition, digests of what was left out are reported without a guess, whether
+in values or in IRIs, because other attackers may have other guesses.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice, permutations
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.publish import disclosures
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.redaction import parse_json
 from kgbench.rdf import canonical_json
-from kgbench.secrets.commitments import Opening, is_withheld
 from kgbench.vocab import KGB, PROV, RDF, SCHEMA
 
 _HEX = re.compile(r"(?<![0-9A-Za-z])w?([0-9a-f]{64})(?![0-9A-Za-z])")
@@ -38,28 +36,12 @@ _AGAIN = (
     "Publish again with this version of kgbench, and regard the value as known: it was published."
 )
 _TYPE, _VALUE = ox.NamedNode(RDF.type), ox.NamedNode(PROV.value)
-_CASE, _CASE_DATA = ox.NamedNode(KGB.case), ox.NamedNode(KGB.caseData)
-_DIGEST, _COMMITMENT = ox.NamedNode(KGB.digest), ox.NamedNode(KGB.commitment)
+_CASE_DATA = ox.NamedNode(KGB.caseData)
+_DIGEST = ox.NamedNode(KGB.digest)
 _DIGESTED = frozenset(map(ox.NamedNode, (KGB.Case, KGB.Dialogue, KGB.Configuration, KGB.Text)))
 _DERIVED, _TEXT = ox.NamedNode(PROV.wasDerivedFrom), ox.NamedNode(KGB.text)
 _REDACTED = ox.NamedNode(KGB.redacted)
 _HOLDING = tuple(map(ox.NamedNode, (KGB.caseData, KGB.infos, SCHEMA.error, PROV.value)))
-
-
-def disclosed(
-    published: PublicationFiles, openings: Iterable[Opening], file: str
-) -> Iterator[Fault]:
-    """Yield the openings in ``file`` that do not fit the publication."""
-    attack = Attack(published)
-    digests = {digest for digest, _ in attack.targets()}
-    remedy = "Ask the publisher for the right disclosure."
-    for opening in openings:
-        if not disclosures.is_valid(opening):
-            message = f"The value and the nonce do not give the commitment {opening.commitment}."
-            yield Fault("disclosed", "", file, message, remedy)
-        elif bytes.fromhex(opening.commitment) not in digests:
-            message = f"The commitment {opening.commitment} is not in the publication."
-            yield Fault("disclosed", "", file, message, remedy)
 
 
 class Attack:
@@ -113,13 +95,12 @@ class Attack:
         for predicate in _HOLDING:
             for quad in pattern(None, predicate, None):
                 text = str(getattr(quad.object, "value", ""))
-                if predicate != _VALUE or "[sha256:" in text or "[commitment:" in text:
+                if predicate != _VALUE or "[sha256:" in text:
                     yield from self._digests(text, quad.subject)
-        for predicate in (_DIGEST, _COMMITMENT):
-            for quad in pattern(None, predicate, None):
-                kinds = {q.object for q in pattern(quad.subject, _TYPE, None)}
-                if not kinds.isdisjoint(_DIGESTED):
-                    yield from self._digests(str(getattr(quad.object, "value", "")), quad.subject)
+        for quad in pattern(None, _DIGEST, None):
+            kinds = {q.object for q in pattern(quad.subject, _TYPE, None)}
+            if not kinds.isdisjoint(_DIGESTED):
+                yield from self._digests(str(getattr(quad.object, "value", "")), quad.subject)
         for quad in pattern(None, _REDACTED, None):
             yield from self._digests(str(getattr(quad.subject, "value", "")), quad.subject)
 
@@ -131,19 +112,11 @@ class Attack:
         """Yield unsalted digests of what was left out, whether they were guessed or not."""
         pattern = self._quads.quads_for_pattern
         message = "An unsalted digest of what was left out is public: guesses can be compared with "
-        partial = set()
         for quad in pattern(None, _CASE_DATA, None):
             data = parse_json(str(getattr(quad.object, "value", "")))
             values = data.values() if isinstance(data, dict) else ()
             if any(isinstance(value, dict) and value.keys() == {"sha256"} for value in values):
                 yield self._fault("unsalted-digest", quad.subject, f"{message}it.")
-            if is_withheld(data) or any(map(is_withheld, values)):
-                partial.add(quad.subject)
-                yield from self._names_digest(quad.subject, message)
-        for case in partial:
-            for quad in pattern(None, _CASE, case):
-                if next(pattern(quad.subject, _DIGEST, None), None) is not None:
-                    yield from self._names_digest(quad.subject, message)
         for quad in pattern(None, _REDACTED, None):
             yield from self._names_digest(quad.subject, message)
 

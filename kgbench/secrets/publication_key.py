@@ -1,24 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commitments to values that a publication leaves out.
+"""The key of a store, under which its publications replace digests of what they leave out.
 
-The digest of a value confirms a correct guess of the value. A commitment does not: it is the
-HMAC-SHA-256 (RFC 2104) of the value under a secret nonce. Readers who later receive the nonce and
-the value can verify the commitment, and no other value can be found that fits it.
-
-The nonce of a value is the HMAC-SHA-256, under the key of the store, of its place and the value.
-Publishing again therefore gives the same commitments, and equal values in different places have
-different ones: otherwise a model could put a guess into its answer and so test whether it is a
-reference answer.
-
->>> opening = Commitments(bytes(32)).open("case/1 answer", "42")
->>> opening.commitment == commitment(opening.nonce, "42")
-True
+The digest of a text or case confirms a correct guess of it. Digits that were made with a secret key
+confirm nothing, and publishing again gives the same ones.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import hmac
 import json
 import os
@@ -26,12 +15,11 @@ import secrets
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from kgbench.errors import StoreError
-from kgbench.model import Json
 
-FILE: Final = "commitment-key.json"
+FILE: Final = "publication-key.json"
 VEILED: Final = "w"
 """The mark before veiled digits in an IRI."""
 
@@ -39,24 +27,15 @@ _BYTES: Final = 32
 _ROUNDS: Final = 10  # the number of rounds of FF1 in NIST SP 800-38G
 
 
-class Opening(NamedTuple):
-    """The disclosure of a value: its commitment and nonce (hexadecimal digits), and the value."""
-
-    commitment: str
-    nonce: str
-    value: str
-
-
 @dataclass(frozen=True)
-class Commitments:
-    """Makes commitments under a key of 32 bytes; ``record``, if given, collects their openings."""
+class PublicationKey:
+    """Makes digits under a key of 32 bytes."""
 
     key: bytes = field(repr=False)
-    record: dict[str, Opening] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def unkept(cls) -> Self:
-        """Return commitments under a random key that is not stored: they can never be opened."""
+        """Return a random key that is not stored."""
         return cls(secrets.token_bytes(_BYTES))
 
     @classmethod
@@ -77,13 +56,13 @@ class Commitments:
                 raise ValueError(f"the key has {len(key)} bytes")  # noqa: TRY301 - one message
         except OSError as error:
             raise StoreError(
-                f"{path} cannot be used ({error.strerror}): it holds the key to what publications "
-                "leave out, so make the store's folder writable"
+                f"{path} cannot be used ({error.strerror}): it holds the key of its "
+                "publications, so make the store's folder writable"
             ) from error
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
-                f"{path} is damaged ({error}): restore it from a backup, or remove it; without it "
-                "nothing that earlier publications left out can be disclosed"
+                f"{path} is damaged ({error}): restore it from a backup, or remove it; with "
+                "another key, the next publication has other IRIs for what it leaves out"
             ) from error
         return cls(key)
 
@@ -104,20 +83,8 @@ class Commitments:
             os.link(unfinished, path)
         unfinished.unlink()
 
-    def open(self, place: str, value: str) -> Opening:
-        """Return the opening of ``value`` in ``place``, a text that identifies its position."""
-        nonce = self._mac("nonce", json.dumps([place, value]).encode()).hex()
-        return Opening(commitment(nonce, value), nonce, value)
-
-    def commit(self, place: str, value: str) -> str:
-        """Return the commitment to ``value`` in ``place``, in hexadecimal digits."""
-        opening = self.open(place, value)
-        if self.record is not None:
-            self.record[opening.commitment] = opening
-        return opening.commitment
-
     def tag(self, purpose: str, value: str) -> str:
-        """Return keyed digits that stand for a value that is never disclosed."""
+        """Return the hexadecimal HMAC-SHA-256 (RFC 2104) of ``value`` for one ``purpose``."""
         return self._mac(f"tag {purpose}", _encoded(value)).hex()
 
     def veil(self, digits: str) -> str:
@@ -160,16 +127,6 @@ class _Derived(dict[str, bytes]):
     def __missing__(self, purpose: str) -> bytes:
         self[purpose] = hmac.digest(self._key, purpose.encode(), "sha256")
         return self[purpose]
-
-
-def commitment(nonce: str, value: str) -> str:
-    """Compute the commitment to a value: its HMAC-SHA-256 under a nonce (hexadecimal digits)."""
-    return hmac.new(bytes.fromhex(nonce), _encoded(value), hashlib.sha256).hexdigest()
-
-
-def is_withheld(value: Json) -> bool:
-    """Return whether ``value`` in published JSON replaces a value that was left out."""
-    return isinstance(value, dict) and value.keys() == {"commitment"}
 
 
 def _encoded(value: str) -> bytes:

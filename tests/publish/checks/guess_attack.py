@@ -81,7 +81,10 @@ class Attack:
         )
         prompts = (quad for text in texts for quad in pattern(text, _VALUE, None))
         quads = chain(pattern(node, None, None), prompts)
-        return any(getattr(quad.object, "value", None) == value for quad in quads)
+        return any(
+            getattr(quad.object, "value", None) == value and quad.predicate != _REDACTED
+            for quad in quads
+        )
 
     def _fault(self, constraint: str, node: Any, message: str) -> Fault:
         name = getattr(node, "value", "")

@@ -49,7 +49,7 @@ def test_a_protected_suite_gives_nothing_back(site: Path) -> None:
         attack = Attack(published)
         assert list(attack.faults()) == []
     assert attack.guesses > 20_000
-    assert len(attack.attacked) > 10
+    assert attack.attacked
     texts = [
         unpacked(path).decode() if path.suffix == ".zst" else path.read_text("utf-8", "replace")
         for path in sorted(site.rglob("*"))
@@ -114,7 +114,7 @@ def test_digests_that_nobody_guesses_are_told(quads: ox.Store, tmp_path: Path) -
 
 
 def test_targets_are_those_of_the_publication(site: Path) -> None:
-    """Withheld texts, cases and judges' notes are attacked; published texts are not."""
+    """Withheld texts are attacked; published texts are not."""
     with PublicationFiles([site]) as published:
         told = {node for _, node in Attack(published).targets()}
         clear = {
@@ -122,6 +122,6 @@ def test_targets_are_those_of_the_publication(site: Path) -> None:
             for q in published.quads.quads_for_pattern(None, ox.NamedNode(PROV.value), None)
         }
         withheld = published.quads.quads_for_pattern(None, ox.NamedNode(KGB.redacted), None)
-        assert {quad.subject for quad in withheld} <= told
+        assert {q.subject for q in withheld if "/text/" in q.subject.value} <= told
         assert not {n for n in clear & told if "/text/" in n.value}
     assert STORE not in BASE

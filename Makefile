@@ -47,10 +47,10 @@ run: $(VENV)/.installed  ## the quick start: a benchmark run, recorded; ends wit
 example: $(VENV)/.installed-dev  ## measure a small real model here and publish the results, in build/example (minutes)
 	rm -rf $(EXAMPLE)
 	$(BIN)/kgbench models install smollm2
-	$(BIN)/kgbench run -m local:smollm2 -m baseline:guess -m baseline:silent -t 'RdfFriendCount-*' -n 1 \
+	$(BIN)/kgbench run -m local:smollm2 -m baseline:guess -m baseline:oracle -t 'RdfFriendCount-*-1' -n 2 \
 		--store $(EXAMPLE)/store
 	$(BIN)/kgbench publish --store $(EXAMPLE)/store --out $(EXAMPLE)/site --base https://example.org/small/ \
-		--title 'A small model' --description 'SmolLM2 looks for persons in graphs, beside two baselines.' \
+		--title 'A small model' --description 'SmolLM2 looks for persons in graphs, beside random and right answers.' \
 		--licence CC-BY-4.0 --creator 'Ada Example'
 	$(BIN)/kgbench publish --check $(EXAMPLE)/site
 

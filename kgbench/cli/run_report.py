@@ -62,6 +62,7 @@ def report(
             "calls": progress.calls,
             "requests": progress.requests,
             "timeouts": progress.timeouts,
+            "restarts": progress.restarts,
             "left_open": progress.left_open,
             "recovered": progress.recovered,
             "kept": progress.unclaimed,
@@ -138,6 +139,8 @@ def tell_progress(store: Store, progress: Progress) -> None:
     _print_replies(store, progress)
     for message, times in sorted(progress.failures.items(), key=lambda item: -item[1])[:_LISTED]:
         typer.echo(f"  {times} x {message}", err=True)
+    for label, reason in progress.restarts.items():
+        typer.echo(f"  {label}: {reason} and was started again", err=True)
     for label, reason in progress.stopped_models.items():
         typer.echo(f"  no more calls to {label}: {reason}", err=True)
 

@@ -31,8 +31,8 @@ DECLARED = Declaration(
             int,
             None,
             256,
-            meaning="tokens of a conversation; by default what the model was trained for, at "
-            f"most {CONTEXT:,}",
+            meaning="tokens of a conversation, which the engine rounds up to a multiple of 256; by "
+            f"default what the model was trained for, at most {CONTEXT:,}",
         ),
     },
     extra="local",
@@ -71,6 +71,5 @@ def open(setup: ModelSetup, timeout: float) -> Managed:  # noqa: A001 - the inte
         engine,
         timeout,
         slots=slots,
-        context=context,
         details=f", {threads} threads",
     )

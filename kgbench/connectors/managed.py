@@ -25,9 +25,8 @@ class Managed:
 
     ``setup`` is that of the model at the engine: its specification is the name of the model in
     messages, its sampling parameters are those of each request. ``slots`` is the number of calls
-    that the engine answers at the same time, ``context`` the number of tokens of each conversation,
-    if it is known before the engine runs. ``details`` follow the version of the engine in each
-    reply.
+    that the engine answers at the same time. ``details`` follow the version of the engine in each
+    reply. ``context`` is the number of tokens of a conversation, once the engine has told it.
     """
 
     def __init__(
@@ -37,18 +36,17 @@ class Managed:
         timeout: float,
         *,
         slots: int,
-        context: int | None,
         details: str = "",
     ) -> None:
         self.slots = slots
-        self.context = context
+        self.context: int | None = None
+        self.restarted: str | None = None  # why the engine was started again
         self._setup = setup
         self._engine = engine
         self._timeout = timeout
         self._details = details
         self._client: Any = None
         self._restarting = asyncio.Lock()
-        self._restarted = False
         self._ended = ""  # why there is no engine any more
 
     @property
@@ -72,10 +70,9 @@ class Managed:
         await self._engine.stop()
 
     async def read_limits(self) -> None:
-        """Ask the engine for ``context``, if it is not known."""
-        if self.context is None:
-            await self._client.read_limits()
-            self.context = self._client.context
+        """Ask the engine for ``context``."""
+        await self._client.read_limits()
+        self.context = self._client.context
 
     async def ask(self, request: Request) -> Reply:
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
@@ -103,9 +100,9 @@ class Managed:
         async with self._restarting:
             if self._client is not client:  # another call has started it again
                 return ProviderError(f"{message}; it was started again")
-            if self._restarted:
+            if self.restarted is not None:
                 return ProviderRefused(f"{message}; it had already been started again once")
-            self._restarted = True
+            self.restarted = reason
             self._client = None
             await client.__aexit__(None, None, None)
             await self._engine.stop()

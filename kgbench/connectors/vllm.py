@@ -135,9 +135,7 @@ def _started(setup: ModelSetup, timeout: float) -> Started:
         loading=_LOADING,
     )
     around = (options["startTag"], options["endTag"])
-    context = options["max_model_len"] or options["context_size"]
-    slots = options["batch"]
-    return Started(around, served, engine, timeout, slots=slots, context=context)
+    return Started(around, served, engine, timeout, slots=options["batch"])
 
 
 def _arguments(options: Mapping[str, Any], spec: str) -> list[str]:

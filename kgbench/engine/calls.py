@@ -31,6 +31,7 @@ LONGEST_WAIT = 60.0
 CHARACTERS_PER_TOKEN = 4  # about right for English text; used for estimates only
 PASSES = 8  # iterations of the event loop that suffice to read and log an arrived reply
 _SPARE = 100  # retries beyond one for each call
+_MOST_LATE = 1  # retries after timeouts of a model that gives the same answer again
 _MOST_UNREAD = 1  # retries after replies that cannot be parsed, for which a provider may charge
 _REFUSALS_PER_RETRY = 4  # rate-limited attempts cost nothing, so more of them are allowed
 
@@ -61,11 +62,13 @@ class RetryPolicy:
     after rate limits. All calls together are retried at most as often as there were calls, plus a
     hundred times, so that a run does not keep calling a provider that is down; rate limits for
     which the provider says how long to wait are not among them. ``scale`` multiplies the waits
-    (tests shorten them).
+    (tests shorten them). A model with ``same`` answers each time (temperature 0) is asked once more
+    only after a timeout: the answer would be as late again.
     """
 
-    def __init__(self, max_retries: int, scale: float) -> None:
+    def __init__(self, max_retries: int, scale: float, *, same: bool = False) -> None:
         self._max_retries = max_retries
+        self._most_late = min(max_retries, _MOST_LATE) if same else max_retries
         self._scale = scale
         self._budget = _SPARE
 
@@ -83,7 +86,8 @@ class RetryPolicy:
         """
         if isinstance(error, ProviderRefused | ContextTooLong) or unread > _MOST_UNREAD:
             return None
-        if failures > self._max_retries or refusals > self._max_retries * _REFUSALS_PER_RETRY:
+        most = self._most_late if isinstance(error, ProviderTimeout) else self._max_retries
+        if failures > most or refusals > self._max_retries * _REFUSALS_PER_RETRY:
             return None
         if isinstance(error, RateLimited) and error.retry_after is not None:
             return error.retry_after if error.retry_after <= LONGEST_PAUSE else None

@@ -24,7 +24,6 @@ from kgbench.connectors.failures import scrub
 from kgbench.connectors.options import ANSWER_LIMITS
 from kgbench.engine import estimates, planning
 from kgbench.engine.calls import (
-    CHARACTERS_PER_TOKEN,
     Connector,
     RetryPolicy,
     describe_attempt,
@@ -40,6 +39,7 @@ from kgbench.model import ModelSetup, Plan, Reply, Request
 PROMPT = "This is a test of the connection. Count from 1 to 20."  # enough to measure the speed
 
 _AT_MOST = 64  # tokens of the answer
+_CHARACTERS_OF_A_TOKEN = 2  # at least, even in graphs with numbers, so that no prompt is missed
 _SHOWN = 60  # characters of an answer
 _WAY_ROUND = "--no-preflight leaves out the first call"
 
@@ -183,7 +183,7 @@ class _First:
         """Say which prompts, with their answers, probably do not fit into the context."""
         if context is None:
             return
-        room = (context - _answer_limit(self.setup)) * CHARACTERS_PER_TOKEN
+        room = (context - _answer_limit(self.setup)) * _CHARACTERS_OF_A_TOKEN
         long = [label for label, cases in self.exercises.items() if len(cases[0].prompt) > room]
         if long:
             option = " (option context)" if self.setup.connector == LOCAL else ""

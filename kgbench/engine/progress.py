@@ -43,6 +43,7 @@ class Progress:
     and ``cost`` (USD) are this session's; ``unpriced`` names the models without a price. ``waits``
     has the last wait of each model by label, even if it is over. ``passed_over`` lists the
     imported cases that are left out, ``tool_protocols`` the models (labels) by tool protocol.
+    ``restarts`` says of local models (labels) why their engine was started again.
     """
 
     run: str
@@ -67,6 +68,7 @@ class Progress:
     stopped_models: dict[str, str] = field(default_factory=dict)
     passed_over: tuple[str, ...] = ()
     tool_protocols: dict[str, list[str]] = field(default_factory=dict)
+    restarts: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
     limit: str | None = None
     began: float = field(default_factory=time.monotonic)

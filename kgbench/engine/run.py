@@ -211,6 +211,8 @@ class _Work:
         results = await asyncio.gather(*tasks, return_exceptions=True)
         self._progress.requests = sum(client.requests for client in clients.values())
         self._progress.timeouts = sum(client.timeouts for client in clients.values())
+        ends = {iri: getattr(model, "restarted", None) for iri, model in connectors.items()}
+        self._progress.restarts = {setups[iri].label: end for iri, end in ends.items() if end}
         unfinished = self._stop.requested and not self._progress.finished
         self._progress.limit = self._stop.reason if unfinished else None
         self._progress.interrupted = unfinished and self._stop.reason is None
@@ -242,6 +244,7 @@ class _Work:
 
     def _client(self, setup: ModelSetup, connector: Connector) -> ModelClient:
         settings, plan = self._settings, self._plan
+        same = setup.sampling.get("temperature") == 0
         free = setup.connector in WITHOUT_PROVIDER  # repeating its calls costs nothing
         caller: Caller | None = getattr(connector, "caller", None)
 
@@ -258,7 +261,7 @@ class _Work:
                 passes=0 if free else PASSES,
                 near=caller is not None and caller.near,
             ),
-            RetryPolicy(plan.max_retries, settings.patience_scale),
+            RetryPolicy(plan.max_retries, settings.patience_scale, same=same),
             deadline=getattr(connector, "deadline", plan.call_timeout),
             journal=settings.journal,
             stopping=self._stop.event,

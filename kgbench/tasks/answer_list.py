@@ -65,6 +65,7 @@ class AnswerList:
         scores["combinedF1"] = sum(agreement.f1 for agreement in agreements.values()) / len(
             agreements
         )
+        scores["exact"] = float(agreements["fixed"].f1 == 1)
         scores["brevity"] = by_blanks("\n".join(expected), answer)
         answer_lines = answer_lists.lines(answer)
         infos: dict[str, Json] = {

@@ -49,13 +49,12 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     expected_triples = normal_triples.expected_triples(case, executor)
     repaired = tolerant_parsing.parse(answer, executor)
     nothing = Agreement(1.0, 0.0, 0.0)
+    content = compare_graphs(expected_triples, repaired.triples) if repaired.triples else nothing
     scores = {
         "diffRatioRaw": ratio(answer.strip(), case.data["optimal"].strip()),
         "normDiffRatio": normal_triples.text_similarity(repaired.triples, expected_triples),
-        **_named(
-            "norm",
-            compare_graphs(expected_triples, repaired.triples) if repaired.triples else nothing,
-        ),
+        **_named("norm", content),
+        "exact": float(content.f1 == 1),
         "parsableTripleRatio": len(repaired.triples) / len(expected_triples),
     }
     expected_facts, given_facts = _facts(expected_triples), _facts(repaired.triples)

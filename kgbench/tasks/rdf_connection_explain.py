@@ -88,6 +88,7 @@ def verdict(answer: str, *, precision_of_no_names: float, path: Sequence[str] = 
             right, given, len(path), precision_of_nothing=precision_of_nothing
         )
         scores |= scores_of_kind.named(prefix, f1="F1")
+    scores["exact"] = float(scores["listTrimF1"] == 1)
     scores["lineBrevity"] = len(listed) / lines if lines else 0.0
     infos = {
         "lineCount": lines,

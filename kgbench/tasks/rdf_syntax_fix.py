@@ -110,7 +110,8 @@ def _content(case: Case, parsed: ParsedGraph, executor: Executor) -> dict[str, f
         raise EvaluationError(
             f"the correct document of the case {case.iri} does not parse: {expected.error}"
         )
-    return compare_graphs(expected.triples, parsed.triples).named("content", f1="F1")
+    content = compare_graphs(expected.triples, parsed.triples)
+    return content.named("content", f1="F1") | {"exact": float(content.f1 == 1)}
 
 
 def _feedback(scores: Mapping[str, float], answer_ratio: float) -> str | None:

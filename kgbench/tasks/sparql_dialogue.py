@@ -107,6 +107,7 @@ def judge(
         "answerParse": 1.0,
         "combined": 0.2 + 0.8 * agreement.f1,
         **agreement.named(f1="f1measure"),
+        "exact": float(agreement.f1 == 1),
     }
     is_over = is_last or bool(values)
     return Verdict(scores, infos, outcome, *(_NONE if is_over else empty_feedback()))

@@ -56,6 +56,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         "diffRatioRaw": raw,
         "diffRatio": (raw - question) / (1 - question),
         **content.named("normAnswer", f1="F1Score"),
+        "exact": float(content.f1 == 1),
         "normDiffRatio": normal_triples.text_similarity(repaired.triples, expected_triples),
         "parsableTripleRatio": len(repaired.triples) / len(expected_triples),
     }

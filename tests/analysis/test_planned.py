@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
@@ -13,10 +15,12 @@ from kgbench.execution.pools import executor
 from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
+from kgbench.vocab import KGB
 from tests.support.runs import hold, planned
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
+from tests.support.store_kinds import KINDS
 
 LABELS = ["RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"]  # of one round, and of three
 ITERATIONS = 3
@@ -65,6 +69,31 @@ def test_no_dialogue_falls_between_columns(store):
     assert {sum(counts) for counts in by_model.values()} == {ITERATIONS * len(LABELS)}
     of = {model.rpartition(":")[2]: counts for (model, _), counts in by_model.items()}
     assert (of["late"], of["early"], of["down"]) == ((6, 0, 0), (0, 6, 0), (0, 6, 0))
+
+
+APART = {"result", "text2sparql"}
+"""A run in progress, and published scores of a policy, without the main score of their class."""
+HELD = """
+SELECT ?suite ?model (COUNT(DISTINCT ?dialogue) AS ?held) WHERE {
+  GRAPH ?run { ?dialogue a kgb:Dialogue ; kgb:suite ?suite ; kgb:model ?model . }
+  MINUS { GRAPH ?invalidation { ?mark kgb:invalidates ?dialogue . } }
+} GROUP BY ?suite ?model"""
+
+
+@pytest.mark.parametrize("kind_of_store", [k for k in KINDS if k not in APART], indirect=True)
+def test_the_columns_add_up_in_every_kind_of_store(kind_of_store):
+    """Those of a model, in the leaderboard and over its tasks, are its dialogues in a suite."""
+    held = {}
+    for suite, model, number in kind_of_store.query(f"PREFIX kgb: <{KGB}>{HELD}"):
+        held.setdefault(suite.value, {})[model.value] = int(number.value)
+    for suite, dialogues in held.items():
+        selection = select(kind_of_store, suite)
+        for make in (leaderboard, task_scores):
+            table, sums = make(kind_of_store, selection), Counter()
+            for row in table.records():
+                counts = row["n"], row["failed"], row["not_judged"]
+                sums[table.iris["model"][row["model"]]] += sum(counts)
+            assert sums == dialogues
 
 
 def test_an_overflow_keeps_the_answers_before_it(store):

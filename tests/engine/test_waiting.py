@@ -159,6 +159,15 @@ def test_a_refusal_beside_nobody_lets_all_wait():
     assert paused > 0.0
 
 
+def test_the_same_late_answer_is_not_waited_for_again_and_again():
+    """At temperature 0, a call that times out is made once more only; other failures as usual."""
+    for same, late in ((True, 1), (False, 5)):
+        patience = RetryPolicy(5, scale=0.0, same=same)
+        for error, most in ((ProviderTimeout("late"), late), (ProviderError("down"), 5)):
+            waits = [patience.wait(failures, 0, error) for failures in range(1, 7)]
+            assert waits.index(None) == most
+
+
 def test_the_knocking_ends():
     """The retries are at most as many as the calls plus a fixed reserve."""
     patience = RetryPolicy(max_retries=1_000, scale=0.0)

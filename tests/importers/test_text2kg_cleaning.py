@@ -184,7 +184,7 @@ def test_responses_of_others_show_at_once(data: Path, tmp_path: Path) -> None:
     place = str(tmp_path / "store")
     arguments = ["import", "text2kgbench", str(data), "--store", place]
     said = CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
-    assert "2 dialogues, 1 task label, 24 scores of Parrot-1B" in said
+    assert "2 dialogues, 1 task label, 26 scores of Parrot-1B" in said
     table = ["analyze", "tasks", "--store", place, "--format", "json"]
     rows = json.loads(CliRunner().invoke(app, table, catch_exceptions=False).stdout)
     assert "Parrot-1B" in json.dumps(rows)

@@ -75,12 +75,16 @@ def test_what_has_no_recorded_result_is_not_judged(again):
 
 
 def test_what_has_a_recorded_result_is_judged_by_it(again):
-    """A recorded result gives the published scores without an endpoint."""
+    """A recorded result gives the published scores without an endpoint, and whether it is exact."""
     store, imported, found = again
     (recorded, evaluations), _ = imported.items
     graph = found.evaluation_pass.replace("/pass/", "/graph/pass/")
 
-    assert reading.pass_scores(store, graph)[recorded.iri][0].scores == evaluations[0].scores
+    scores = dict(reading.pass_scores(store, graph)[recorded.iri][0].scores)
+    (exact,) = [name for name in scores if name.endswith("/exact")]
+
+    assert scores.pop(exact) == 1.0
+    assert scores == evaluations[0].scores
 
 
 def test_cases_with_a_graph_are_not_asked_about():

@@ -147,6 +147,7 @@ def test_own_scores_are_shares_of_the_facts() -> None:
     The fourth fact has its relation in the wrong direction.
     """
     assert own_scores(FIVE, TRUTH, SENTENCE, ONTOLOGY) == {
+        "exact": 0.0,
         "answeredConf": 4 / 5,
         "strictConf": 3 / 5,
         "subHallucAware": 2 / 5,

@@ -69,10 +69,10 @@ def differing(record: published.Record, executor: Executor) -> list[str]:
     """Return the differences when the dialogue of ``record`` is judged again."""
     task_class, verdicts = judged(record, executor)
     found = []
+    ours = [{k: v for k, v in verdict.scores.items() if k not in OWN} for verdict in verdicts]
     for k, (scores, infos) in enumerate(published.rounds(record)):
         verdict = verdicts[k]
-        ours = {name: verdict.scores[name] for name in verdict.scores.keys() - OWN}
-        found += [f"{k}_{name}" for name in _unequal(scores, ours)]
+        found += [f"{k}_{name}" for name in _unequal(scores, ours[k])]
         found += [
             f"{k} info {name}"
             for name, value in infos.items()
@@ -82,8 +82,12 @@ def differing(record: published.Record, executor: Executor) -> list[str]:
         ]
         if (verdict.next_prompt is None) != (k == len(verdicts) - 1):
             found.append(f"{k} goes on or stops")
-    names = {n for n, metric in task_class.metrics.items() if metric.aggregation is not None}
-    aggregates = aggregate([v.scores for v in verdicts], names, task_class.max_rounds)
+    names = {
+        name
+        for name, metric in task_class.metrics.items()
+        if metric.aggregation is not None and name.partition("_")[2] not in OWN
+    }
+    aggregates = aggregate(ours, names, task_class.max_rounds)
     return found + list(_unequal(published.aggregates(record), aggregates))
 
 

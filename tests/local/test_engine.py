@@ -17,7 +17,7 @@ from kgbench.config.specs import model_setup
 from kgbench.connectors import local
 from kgbench.connectors.managed import Managed
 from kgbench.errors import ContextTooLong, ModelSpecError, ProviderError, ProviderRefused
-from kgbench.model import Outcome, Request
+from kgbench.model import Outcome, Reply, Request
 from tests.connectors import CASE, PATIENCE
 
 Step = Callable[[Managed], Awaitable[object]]
@@ -75,6 +75,26 @@ def test_the_engine_is_started_once_more(tiny: Path) -> None:
                 await ask(model)
 
     with_model(tiny, steps)
+
+
+def test_a_run_names_the_end_of_its_engine(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill costs a request, and the summary says why."""
+    real = Managed.ask
+
+    async def ask_killed(model: Managed, request: Request) -> Reply:
+        if model.restarted is None:
+            killed(model)
+        return await real(model, request)
+
+    monkeypatch.setattr(Managed, "ask", ask_killed)
+    words = ["run", "--model", f"local:{tiny}?max_tokens=8&threads=1", "--no-preflight", "-n", "1"]
+    words += ["--task", "RdfFriendCount-nt-1", "--store", str(tmp_path / "store")]
+    done = CliRunner().invoke(app, words)
+
+    assert "1 of 1 dialogue complete (1 now), 0 failed, 1 call (2 requests)" in done.output
+    assert "the engine ended (SIGKILL) and was started again" in done.stderr
 
 
 def test_an_engine_that_cannot_be_started_again_is_a_named_failure(
@@ -143,12 +163,15 @@ def test_a_run_records_the_file(tiny: Path, tmp_path: Path) -> None:
 
 
 def test_the_first_call_tells_what_comes(tiny: Path, tmp_path: Path) -> None:
-    """The first answer is shown, and which prompts do not fit, before a dialogue begins."""
-    words = ["run", "--model", f"local:{tiny}?max_tokens=8&threads=1&context=300", "-n", "1"]
-    words += ["--task", "RdfFriendCount-nt-1", "--store", str(tmp_path / "store")]
+    """The first answer is shown, and which prompts do not fit, before a dialogue begins.
+
+    The prompt has four characters for each token of the context, and real models count more tokens.
+    """
+    words = ["run", "--model", f"local:{tiny}?max_tokens=8&threads=1&context=256", "-n", "1"]
+    words += ["--task", "RdfFriendCount-turtle-1", "--store", str(tmp_path / "store")]
     done = CliRunner().invoke(app, words)
     assert "first answer after " in done.stderr
-    assert "the prompts of RdfFriendCount-nt-1 may be too long for tiny?" in done.stderr, (
+    assert "the prompts of RdfFriendCount-turtle-1 may be too long for tiny?" in done.stderr, (
         done.stderr
     )
-    assert "whose conversations have 300 tokens (option context)" in done.stderr
+    assert "whose conversations have 256 tokens (option context)" in done.stderr

@@ -257,7 +257,7 @@ def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictV
     """Read the verdicts, pass by pass: those on answers first, then that on the whole."""
     facts = Facts()
     for row in queries.run(store, "dialogue-infos", dialogue=dialogue, **{"pass": wanted}):
-        facts.add(row["evaluation"].value, {"infos": KGB.infos}, row)
+        facts[row["evaluation"].value] = {KGB.infos: row["infos"].value}
     first: dict[str, Any] = {}
     scores: dict[str, dict[str, float]] = {}
     names: dict[str, str] = {}
@@ -269,7 +269,8 @@ def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictV
             of_evaluation[row["metric"].value] = float(row["value"].value)
     views = []
     for iri, row in first.items():
-        facts.add(iri, _COLUMNS, row)
+        said = facts.setdefault(iri, {})
+        said |= {name: row[key].value for key, name in _COLUMNS.items() if row[key] is not None}
         verdict = evaluation(facts, iri, scores[iri])
         by = f"{row['kind'].value}, {row['pass'].value.removeprefix(BASE)}"
         scope = "whole dialogue" if verdict.round is None else f"answer {verdict.round}"

@@ -351,8 +351,7 @@ class _Work:
 
     async def _hold(self, planned: PlannedDialogue, channel: Channel) -> None:
         session = self._session
-        recorder = session.recorder
-        known = (planned, session.store, recorder.run_graph, recorder.pass_graph)
+        known = (planned, session.store, session.recorder.pass_graph)
         # In a thread, because it executes queries while replies must be read.
         if planned.digest in self._run_state.states:
             stored = await asyncio.to_thread(self._run_state.stored, *known)

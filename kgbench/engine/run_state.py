@@ -11,7 +11,7 @@ from kgbench.engine.conversation import StoredDialogue
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.engine.session import Settings
 from kgbench.model import Plan
-from kgbench.record import accounts, invalidation, reading, turns
+from kgbench.record import accounts, invalidation, reading
 from kgbench.record.dialogues import dialogues
 from kgbench.record.reading import DialogueState, RunInfo
 from kgbench.store.protocol import Store
@@ -37,20 +37,15 @@ class RunState:
     usage: Mapping[str, accounts.Usage]
     outdated: Mapping[str, str] = field(default_factory=dict)
 
-    def stored(
-        self, planned: PlannedDialogue, store: Store, graph: str, pass_graph: str
-    ) -> StoredDialogue:
-        """Read the stored part of a planned dialogue from the graphs of run and live pass."""
+    def stored(self, planned: PlannedDialogue, store: Store, pass_graph: str) -> StoredDialogue:
+        """Read the stored part of a planned dialogue, with its evaluations of the live pass."""
         state = self.states.get(planned.digest)
         again = self.invalid.get(planned.digest, 0)
         if state is None:
             return StoredDialogue(again=again)
-        if planned.tools:  # tool calls of earlier sessions count against the budget
-            (dialogue,) = dialogues(store, [state.iri])
-            answered = tuple(turn for turn in dialogue.turns if turn.answer is not None)
-        else:
-            answered = turns.of_dialogue(store, graph, state.iri)
-        calls = reading.call_counts(store, graph, state.iri)
+        (dialogue,) = dialogues(store, [state.iri])
+        answered = tuple(turn for turn in dialogue.turns if turn.answer is not None)
+        calls = {k: len(turn.calls) for k, turn in enumerate(dialogue.turns)}
         values = f"VALUES ?dialogue {{ <{state.iri}> }}"
         rows = store.query(fill("dialogue-evaluations.rq", graph=pass_graph, which=values))
         return StoredDialogue(answered, calls, again, {row["entity"].value for row in rows})

@@ -118,7 +118,7 @@ async def session(
             if later_metrics:
                 blocks.append(recorder.pass_metrics(later_metrics))
             if judged:
-                blocks.append(recorder.pass_judges(judged))
+                blocks.append(recorder.pass_facts(judged=judged))
             run = settings.run
             number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
             lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
@@ -219,7 +219,7 @@ def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -
             engine=engine_label(settings.engine),
         )
     if settings.endpoint is not None:
-        blocks.append(recorder.pass_endpoint(settings.endpoint))
+        blocks.append(recorder.pass_facts(endpoints=[settings.endpoint]))
     return blocks
 
 

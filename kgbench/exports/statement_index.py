@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pyoxigraph as ox
 
 from kgbench.model import Json
-from kgbench.record.assembly import required
+from kgbench.record.schema import required
 from kgbench.vocab import RDF, XSD
 
 

@@ -20,6 +20,7 @@ from kgbench.pages.rendering import anchor, plain
 from kgbench.pages.verdicts import conversation_context
 from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.rdf.quads import Properties, Quads, Statements, by_subject
+from kgbench.record import schema
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.store.fragments import recorded_iri
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, XSD
@@ -31,8 +32,6 @@ _TOOL_CALL, _EVALUATION = ox.NamedNode(KGB.ToolCall), ox.NamedNode(KGB.Evaluatio
 _AGENT = ox.NamedNode(PROV.wasAssociatedWith)
 _VERDICTS = frozenset(ox.NamedNode(kind) for kind in (KGB.Verdict, KGB.CalibrationVerdict))
 _JUDGED = ox.NamedNode(KGB.judgedItem)
-_TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState)
-TEXTS = tuple(ox.NamedNode(name) for name in _TEXTS)
 _LONGEST_INFO = 300  # characters; the published data have all of it
 _LONG = 200  # characters; longer prompts are shown once per page
 
@@ -100,11 +99,10 @@ def dialogue_quads(
     tool_results = [q.subject for call in tool_calls for q in pattern(None, _GENERATED, call)]
     texts = {
         q.object: None
-        for part in (*prompts, *answers, *tool_results)
-        for predicate in TEXTS
-        for q in pattern(part, predicate, None)
+        for part in (*prompts, *answers, *tool_calls, *tool_results)
+        for name in schema.texts()
+        for q in pattern(part, ox.NamedNode(name), None)
     }
-    texts |= {q.object: None for call in tool_calls for q in pattern(call, _USED, None)}
     servers = {q.object: None for call in tool_calls for q in pattern(call, _AGENT, None)}
     parts = (
         *calls,

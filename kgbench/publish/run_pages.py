@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol
 import pyoxigraph as ox
 
 from kgbench.publish import text_indexes
-from kgbench.publish.dialogues import TEXTS
 from kgbench.publish.dumps import Packing, PartDump
 from kgbench.publish.execution_pages import ExecutionBuilder, ExecutionResult
 from kgbench.publish.folder import Folder
@@ -25,9 +24,10 @@ from kgbench.publish.result_documents import ResultWorkers
 from kgbench.publish.selection import RunPart
 from kgbench.publish.void import Statistics
 from kgbench.rdf.quads import Quads
-from kgbench.vocab import KGB, PROV, RDF
+from kgbench.record import schema
+from kgbench.vocab import KGB, RDF
 
-_TYPE, _USED, _TEXT = (ox.NamedNode(iri) for iri in (RDF.type, PROV.used, KGB.Text))
+_TYPE, _TEXT = (ox.NamedNode(iri) for iri in (RDF.type, KGB.Text))
 
 
 class BuiltRun(NamedTuple):
@@ -139,7 +139,8 @@ class RunBuilder:
             return False
         node = ox.NamedNode(self.original(str(quads[0].subject).strip("<>")))
         used = (
-            self.database.quads_for_pattern(None, predicate, node) for predicate in (*TEXTS, _USED)
+            self.database.quads_for_pattern(None, ox.NamedNode(name), node)
+            for name in schema.texts()
         )
         return all(next(matches, None) is None for matches in used)
 

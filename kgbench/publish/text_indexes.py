@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgbench.publish.addresses import url
-from kgbench.publish.dialogues import TEXTS, DialogueQuads
+from kgbench.publish.dialogues import DialogueQuads
 from kgbench.publish.folder import Folder
 from kgbench.publish.page_renderer import PageRenderer
 from kgbench.rdf import digest
-from kgbench.vocab import PROV
+from kgbench.record import schema
 
 _DIGITS = "0123456789abcdef"
 
@@ -34,8 +34,7 @@ class Entry(NamedTuple):
 def text_lines(dialogue: DialogueQuads, page: str) -> Iterator[str]:
     """Yield lines that list the texts of a dialogue, which is on ``page``."""
     for iri in (*dialogue.prompts, *dialogue.answers, *dialogue.tool_calls, *dialogue.tool_results):
-        used = (PROV.used,) if iri in dialogue.tool_calls else ()
-        for predicate in (*(node.value for node in TEXTS), *used):
+        for predicate in schema.texts():
             for text in dialogue.properties[iri].get(predicate, ()):
                 yield f"{text.value}\t{page}\t{iri.partition('#')[2]}\n"
 

@@ -10,19 +10,16 @@ uses and evaluations. Its callers find the statements: by SPARQL in a store
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Protocol
+from typing import Any
 
-from kgbench.errors import StoreError
-from kgbench.model import Call, Dialogue, Evaluation, Json, Outcome, Reply, Turn, Usage
-from kgbench.rdf import original_text
-from kgbench.record.withheld import LEFT_OUT
-from kgbench.tool_calls import Fault, ToolCall, ToolOutcome, ToolResult, ToolServer, ToolUse
-from kgbench.vocab import KGB, OUTCOME, PROV, SCHEMA, SKOS, TOOL_OUTCOME
+from kgbench.model import Call, Dialogue, Evaluation, Reply, Turn, Usage
+from kgbench.record import schema
+from kgbench.record.schema import Source, required
+from kgbench.tool_calls import Fault, ToolCall, ToolResult, ToolServer, ToolUse
+from kgbench.vocab import KGB, PROV
 
 Uses = Mapping[int, tuple[ToolUse, ...]]
 """The tool uses of a dialogue by round."""
@@ -30,47 +27,17 @@ Uses = Mapping[int, tuple[ToolUse, ...]]
 _NUMBER = re.compile(r"[-/]([0-9]+)$")
 
 
-class Statements(Protocol):
-    """A source of statements."""
-
-    def value(self, subject: str, name: str, /) -> str | None:
-        """Return the value of the property ``name`` of ``subject`` (IRIs), if it has one."""
-
-
-def required(source: Statements, subject: str, name: str) -> str:
-    """Return the value of a mandatory property.
-
-    Raises :class:`~kgbench.errors.StoreError` if it is missing.
-    """
-    value = source.value(subject, name)
-    if value is None:
-        raise StoreError(f"<{subject}> has no {name}: the store is damaged")
-    return value
-
-
 class Assembler:
     """Builds dialogues from the statements of one source."""
 
-    def __init__(self, source: Statements) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
 
     def dialogue(self, iri: str, run: str, turns: Iterable[Turn]) -> Dialogue:
         """Build the dialogue ``iri`` of a run (IRI) with these turns."""
-        ended = self._source.value(iri, PROV.endedAtTime)
-        return Dialogue(
-            iri=iri,
-            run=run,
-            model=self._required(iri, KGB.model),
-            task=self._required(iri, KGB.task),
-            suite=self._required(iri, KGB.suite),
-            case=self._required(iri, KGB.case),
-            iteration=int(self._required(iri, KGB.iteration)),
-            digest=self._source.value(iri, KGB.digest) or "",  # publications may leave it out
-            turns=tuple(turns),
-            started=self._time(iri, PROV.startedAtTime),
-            ended=None if ended is None else datetime.fromisoformat(ended),
-            tool_protocol=self._source.value(iri, KGB.toolProtocol),
-        )
+        said = self._read("Dialogue", iri, Dialogue)
+        said["digest"] = said["digest"] or ""  # publications may leave it out
+        return Dialogue(iri=iri, run=run, turns=tuple(turns), **said)
 
     def turns(
         self, calls: Iterable[str], answers: Iterable[str], uses: Uses, prompts: Iterable[str] = ()
@@ -89,10 +56,9 @@ class Assembler:
         answer_of = {self._source.value(answer, PROV.wasGeneratedBy): answer for answer in answers}
         return {
             k: Turn(
-                prompt=self._text(prompt, KGB.text) or "",
                 calls=tuple(self._call(call, answer_of.get(call)) for call in by_round[k]),
-                feedback=self._source.value(prompt, KGB.feedback),
                 uses=uses.get(k, ()),
+                **self._read("Prompt", prompt, Turn),
             )
             for k, prompt in sorted(prompt_of.items())
         }
@@ -110,124 +76,40 @@ class Assembler:
         }
 
     def _use(self, call: str, result: str | None) -> ToolUse:
-        source = self._source
-        fault = source.value(call, KGB.toolFault)
-        agent = source.value(call, PROV.wasAssociatedWith)
-        outcome = self._required(call, KGB.toolOutcome).removeprefix(TOOL_OUTCOME)
-        return ToolUse(
-            ToolCall(
-                source.value(call, KGB.tool) or "",
-                self._text(call, PROV.used) or "",
-                source.value(call, KGB.toolCallId),
-                source.value(call, SCHEMA.error),
-            ),
-            ToolResult(
-                (None if result is None else self._text(result, KGB.text)) or "",
-                ToolOutcome(outcome),
-                None if fault is None else Fault(fault),
-            ),
-            self._time(call, PROV.startedAtTime),
-            self._time(call, PROV.endedAtTime),
-            None if agent is None else self._server(agent),
-        )
-
-    def _server(self, agent: str) -> ToolServer:
-        names = (SKOS.notation, SCHEMA.softwareVersion, KGB.digest)
-        return ToolServer(*(self._required(agent, name) for name in names))
+        returned = self._read("ToolCall", call, ToolResult) | {"text": ""}
+        if returned["fault"] is not None:
+            returned["fault"] = Fault(returned["fault"])
+        if result is not None:
+            returned |= self._read("ToolResult", result, ToolResult)
+        said = self._read("ToolCall", call, ToolUse)
+        if (agent := said["server"]) is not None:
+            said["server"] = ToolServer(**self._read("ToolServer", agent, ToolServer))
+        given = ToolCall(**self._read("ToolCall", call, ToolCall))
+        return ToolUse(call=given, result=ToolResult(**returned), **said)
 
     def _call(self, call: str, answer: str | None) -> Call:
-        source = self._source
-        word = source.value(call, KGB.outcome)
-        outcome = None if word is None else Outcome(word.removeprefix(OUTCOME))
-        return Call(
-            started=self._time(call, PROV.startedAtTime),
-            ended=self._time(call, PROV.endedAtTime),
-            reply=None if answer is None else self._reply(call, answer, outcome),
-            failure=outcome if answer is None else None,
-            error=source.value(call, SCHEMA.error),
-            retries=self._count(call, KGB.retries) or 0,
-            reused=source.value(call, KGB.reusedAnswer),
-            batch=source.value(call, KGB.batch),
-        )
+        said = self._read("ModelCall", call, Call)
+        reply = self._read("ModelCall", call, Reply)
+        if answer is None:
+            return Call(**said, failure=reply["outcome"])
+        usage = Usage(**self._read("ModelCall", call, Usage))
+        reply |= self._read("Answer", answer, Reply)
+        return Call(**said, reply=Reply(**reply, usage=usage))
 
-    def _reply(self, call: str, answer: str, outcome: Outcome | None) -> Reply:
-        source = self._source
-        return Reply(
-            text=self._text(answer, KGB.text) or "",
-            usage=Usage(
-                input=self._count(call, KGB.inputTokens),
-                output=self._count(call, KGB.outputTokens),
-                cached=self._count(call, KGB.cachedTokens),
-                reasoning=self._count(call, KGB.reasoningTokens),
-            ),
-            model=source.value(call, KGB.answeringModel),
-            finish_reason=source.value(call, KGB.finishReason),
-            request_id=source.value(call, KGB.requestId),
-            reasoning=self._text(answer, KGB.reasoning),
-            fingerprint=source.value(call, KGB.fingerprint),
-            outcome=outcome,
-            extracted=self._text(answer, KGB.extracted),
-            extraction=source.value(answer, KGB.extraction),
-            state=self._text(answer, KGB.providerState),
-        )
-
-    def _text(self, subject: str, name: str) -> str | None:
-        """Return the content of the text that is the value of a property, if any."""
-        node = self._source.value(subject, name)
-        if node is None:
-            return None
-        value = self._source.value(node, PROV.value)
-        if value is None:
-            return LEFT_OUT
-        return original_text(value, self._source.value(node, KGB.originalBytes))
-
-    def _required(self, subject: str, name: str) -> str:
-        return required(self._source, subject, name)
-
-    def _time(self, subject: str, name: str) -> datetime:
-        return datetime.fromisoformat(self._required(subject, name))
-
-    def _count(self, subject: str, name: str) -> int | None:
-        value = self._source.value(subject, name)
-        return None if value is None else int(value)
+    def _read(self, shape: str, iri: str, kind: type) -> dict[str, Any]:
+        return schema.of(shape).read(self._source, iri, kind)
 
     def _round(self, part: str) -> int:
         return int(self._required(part, KGB.round))
 
+    def _required(self, subject: str, name: str) -> str:
+        return required(self._source, subject, name)
 
-def evaluation(source: Statements, iri: str, scores: Mapping[str, float]) -> Evaluation:
+
+def evaluation(source: Source, iri: str, scores: Mapping[str, float]) -> Evaluation:
     """Build the evaluation ``iri``; ``scores`` are its values by metric IRI."""
-    decimals = source.value(iri, KGB.decimals)
-    return Evaluation(
-        iri=iri,
-        dialogue=required(source, iri, KGB.dialogue),
-        round=round_of(source, iri),
-        outcome=Outcome(required(source, iri, KGB.outcome).removeprefix(OUTCOME)),
-        scores=scores,
-        infos=_infos(source.value(iri, KGB.infos)),
-        revises=source.value(iri, PROV.wasRevisionOf),
-        decimals=None if decimals is None else int(decimals),
-    )
-
-
-def round_of(source: Statements, evaluation: str) -> int | None:
-    """Return the round of the answer that an evaluation judges; ``None`` for the whole dialogue.
-
-    Imported results may hold anything: a value that is not a number counts as round 0.
-    """
-    number = source.value(evaluation, KGB.round)
-    if number is None:
-        return None
-    return int(number) if number.isdecimal() else 0
-
-
-def _infos(text: str | None) -> dict[str, Json]:
-    """Parse infos; imported literals that are not JSON objects give none."""
-    try:
-        infos = {} if text is None else json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return infos if isinstance(infos, dict) else {}
+    said = schema.of("Evaluation").read(source, iri, Evaluation)
+    return Evaluation(iri=iri, scores=scores, **said)
 
 
 def call_order(call: str) -> tuple[int, str]:

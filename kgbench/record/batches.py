@@ -12,8 +12,8 @@ from datetime import datetime
 
 from kgbench import clock
 from kgbench.model import ModelSetup
-from kgbench.rdf import integer, moment, queries, storable, string
-from kgbench.record import terms as t
+from kgbench.rdf import queries
+from kgbench.record import schema
 from kgbench.record.entries import model_entry
 from kgbench.record.recorder import Recorder
 from kgbench.store.protocol import Block, Store
@@ -42,15 +42,7 @@ class Batch:
 
 def intention_blocks(recorder: Recorder, setup: ModelSetup, batch: Batch) -> list[Block]:
     """Return the blocks of a batch of requests that is about to be submitted."""
-    node = f"<{batch.iri}>"
-    lines = [
-        f"{node} {t.TYPE} {t.BATCH} .",
-        f"{node} {t.TYPE} {t.ACTIVITY} .",
-        f"{node} {t.PART_OF} <{recorder.run}> .",
-        f"{node} {t.ASSOCIATED_WITH} <{batch.model}> .",
-        f"{node} {t.REQUESTS} {integer(batch.requests)} .",
-        f"{node} {t.STARTED} {moment(batch.started)} .",
-    ]
+    lines = schema.of("Batch").triples(batch.iri, batch, run=recorder.run)
     model = Block(recorder.iris.catalogue, model_entry(setup))
     return [model, Block(recorder.run_graph, lines)]
 
@@ -58,14 +50,12 @@ def intention_blocks(recorder: Recorder, setup: ModelSetup, batch: Batch) -> lis
 def id_block(recorder: Recorder, batch: Batch) -> Block:
     """Return the block with the id that the provider assigned."""
     assert batch.id is not None
-    return Block(recorder.run_graph, [f"<{batch.iri}> {t.BATCH_ID} {string(batch.id)} ."])
+    return Block(recorder.run_graph, schema.of("Batch").facts(batch.iri, id=batch.id))
 
 
 def end_block(graph: str, batch: Batch, state: str, when: datetime) -> Block:
     """Return the block for the end of a batch, after which no results are expected."""
-    node = f"<{batch.iri}>"
-    word = string(storable(state).value)
-    return Block(graph, [f"{node} {t.ENDED} {moment(when)} .", f"{node} {t.BATCH_STATE} {word} ."])
+    return Block(graph, schema.of("Batch").facts(batch.iri, ended=when, state=state))
 
 
 def end_time(batch: Batch) -> datetime:

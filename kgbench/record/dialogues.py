@@ -8,48 +8,20 @@ What judging needs of many dialogues is read faster by
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kgbench.errors import StoreError
 from kgbench.model import Dialogue, Turn
 from kgbench.rdf import iri
+from kgbench.record import schema
 from kgbench.record.assembly import Assembler, Uses
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
-from kgbench.vocab import DCTERMS, KGB, PROV, SCHEMA, SKOS
+from kgbench.vocab import DCTERMS, PROV
 
 _AT_ONCE = 200  # dialogues that one query names
 _NODES = 500  # nodes that one query names
-_TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState)
-_DIALOGUE = {  # columns of whole-dialogues.rq
-    "model": KGB.model,
-    "task": KGB.task,
-    "suite": KGB.suite,
-    "case": KGB.case,
-    "iteration": KGB.iteration,
-    "digest": KGB.digest,
-    "started": PROV.startedAtTime,
-    "ended": PROV.endedAtTime,
-    "toolProtocol": KGB.toolProtocol,
-}
-_TOOL_CALL = {  # columns of tool-uses.rq
-    "round": KGB.round,
-    "index": KGB.callIndex,
-    "tool": KGB.tool,
-    "id": KGB.toolCallId,
-    "argumentsNode": PROV.used,
-    "outcome": KGB.toolOutcome,
-    "fault": KGB.toolFault,
-    "error": SCHEMA.error,
-    "started": PROV.startedAtTime,
-    "ended": PROV.endedAtTime,
-}
-_TOOL_SERVER = {
-    "serverName": SKOS.notation,
-    "serverVersion": SCHEMA.softwareVersion,
-    "serverDigest": KGB.digest,
-}
 
 
 class Facts(dict[str, dict[str, str]]):
@@ -58,14 +30,6 @@ class Facts(dict[str, dict[str, str]]):
     def value(self, subject: str, name: str, /) -> str | None:
         """Return the value of a property, if any."""
         return self.get(subject, {}).get(name)
-
-    def add(self, subject: str, names: Mapping[str, str], row: Any) -> None:
-        """Add the values of a row; ``names`` maps columns to properties."""
-        values = {term: row[column] for column, term in names.items()}
-        self[subject] = {
-            **self.get(subject, {}),
-            **{term: str(value.value) for term, value in values.items() if value is not None},
-        }
 
 
 def dialogues(store: Store, iris: Sequence[str]) -> Iterator[Dialogue]:
@@ -99,14 +63,7 @@ def turns(store: Store, graph: str, iris: Sequence[str]) -> dict[str, dict[int, 
     messages = {properties[PROV.used] for properties in facts.values()}
     messages.update(answer for of_dialogue in answers.values() for answer in of_dialogue)
     described = _described(store, graph, messages)
-    texts = {
-        properties[kind]
-        for properties in described.values()
-        for kind in _TEXTS
-        if kind in properties
-    }
-    facts |= described
-    facts |= _described(store, graph, texts)
+    facts |= described | _texts(store, graph, described)
     uses = tool_uses(store, graph, iris)
     assembler = Assembler(facts)
     return {
@@ -117,46 +74,38 @@ def turns(store: Store, graph: str, iris: Sequence[str]) -> dict[str, dict[int, 
 
 def tool_uses(store: Store, graph: str, iris: Iterable[str]) -> dict[str, Uses]:
     """Return the tool uses of dialogues in a run's graph, by dialogue and round."""
-    facts = Facts()
+    result_of: dict[str, str] = {}
     calls: dict[str, list[str]] = defaultdict(list)
     for row in store.query(fill("tool-uses.rq", graph=graph, which=_which(iris))):
-        dialogue = row["dialogue"].value
-        # The rows do not name calls, results and servers: any distinct names do.
-        call = f"{dialogue}/{row['round'].value}/tool/{row['index'].value}"
-        calls[dialogue].append(call)
-        facts.add(call, _TOOL_CALL, row)
-        facts.add(f"{call}/result", {"resultNode": KGB.text}, row)
-        facts[f"{call}/result"][PROV.wasGeneratedBy] = call
-        for name in ("arguments", "result"):
-            text = {name: PROV.value, f"{name}Original": KGB.originalBytes}
-            facts.add(row[f"{name}Node"].value, text, row)
-        if row["serverName"] is not None:
-            facts[call][PROV.wasAssociatedWith] = f"{call}/server"
-            facts.add(f"{call}/server", _TOOL_SERVER, row)
+        calls[row["dialogue"].value].append(row["call"].value)
+        result_of[row["call"].value] = row["result"].value
+    facts = _described(store, graph, [*result_of, *result_of.values()])
+    facts |= _texts(store, graph, facts)
+    # Of what was imported, the server is described in the catalogue.
+    servers = {iri for said in facts.values() if (iri := said.get(PROV.wasAssociatedWith))}
+    for place in (graph, store.iris.catalogue):
+        facts |= _described(store, place, servers)
     assembler = Assembler(facts)
     return {
-        dialogue: assembler.uses(of_dialogue, [f"{call}/result" for call in of_dialogue])
+        dialogue: assembler.uses(of_dialogue, [result_of[call] for call in of_dialogue])
         for dialogue, of_dialogue in calls.items()
     }
 
 
 def _portion(store: Store, iris: Sequence[str]) -> dict[str, Dialogue]:
-    rows = list(store.query(fill("whole-dialogues.rq", which=_which(iris))))
-    facts = Facts()
+    runs: dict[str, str] = {}
     by_graph: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        facts.add(row["dialogue"].value, _DIALOGUE, row)
+    for row in store.query(fill("whole-dialogues.rq", which=_which(iris))):
+        runs[row["dialogue"].value] = row["run"].value
         by_graph[row["graph"].value].append(row["dialogue"].value)
-    of_dialogues: dict[str, dict[int, Turn]] = {}
+    portion: dict[str, Dialogue] = {}
     for graph, names in by_graph.items():
-        of_dialogues |= turns(store, graph, names)
-    assembler = Assembler(facts)
-    return {
-        (name := row["dialogue"].value): assembler.dialogue(
-            name, row["run"].value, of_dialogues.get(name, {}).values()
-        )
-        for row in rows
-    }
+        assembler = Assembler(_described(store, graph, names))
+        of_dialogues = turns(store, graph, names)
+        for name in names:
+            its_turns = of_dialogues.get(name, {}).values()
+            portion[name] = assembler.dialogue(name, runs[name], its_turns)
+    return portion
 
 
 def _which(iris: Iterable[str]) -> str:
@@ -179,3 +128,10 @@ def _described(store: Store, graph: str, nodes: Iterable[str]) -> Facts:
         some = " ".join(map(iri, names[begin : begin + _NODES]))
         facts |= _facts(store.query(fill("statements-of-nodes.rq", graph=graph, nodes=some)))
     return facts
+
+
+def _texts(store: Store, graph: str, facts: Facts) -> Facts:
+    """Return the statements about the texts that are values in ``facts``."""
+    properties = schema.texts()
+    nodes = {said[name] for said in facts.values() for name in properties if name in said}
+    return _described(store, graph, nodes)

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from kgbench import clock
 from kgbench.errors import StoreError
-from kgbench.rdf import iri, moment, storable, string
-from kgbench.record import reading
-from kgbench.record import terms as t
+from kgbench.rdf import iri
+from kgbench.record import reading, schema
 from kgbench.record.entries import registry_entry
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
+from kgbench.vocab import PROV, RDF
 
 _FEW = 20  # up to so many dialogues are looked up one by one
 
@@ -59,9 +59,14 @@ def invalidate_dialogues(
     number = new_id()
     node = store.iris.mint("invalidation", invalidation=number)
     graph = store.iris.mint("invalidationGraph", invalidation=number)
-    lines = _activity(node, reason, by, person=person)
-    lines += [f"<{node}> {t.INVALIDATES} <{dialogue}> ." for dialogue in graph_of]
-    lines += [f"<{entity}> {t.INVALIDATED_BY} <{node}> ." for entity in entities]
+    agent, now = f"{node}/by", clock.now()
+    lines = schema.of("Invalidation").triples(
+        node, reason=reason, started=now, ended=now, agent=agent, dialogues=list(graph_of)
+    )
+    lines += schema.of("Invalidator").triples(agent, label=by)
+    if person:
+        lines.append(f"<{agent}> <{RDF.type}> <{PROV.Person}> .")
+    lines += [f"<{entity}> <{PROV.wasInvalidatedBy}> <{node}> ." for entity in entities]
     blocks = [Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, node))]
     # An empty block renews the stamp of a graph, which outdates the analyses that read it.
     changed = sorted({*graph_of.values(), *entities.values()})
@@ -102,21 +107,6 @@ def _entities(store: Store, dialogues: Mapping[str, str]) -> dict[str, str]:
         for row in store.query(fill(name, graph=graph, which=which))
         if row["dialogue"].value in dialogues
     }
-
-
-def _activity(node: str, reason: str, by: str, *, person: bool) -> list[str]:
-    now = moment(clock.now())
-    return [
-        f"<{node}> {t.TYPE} {t.INVALIDATION} .",
-        f"<{node}> {t.TYPE} {t.ACTIVITY} .",
-        f"<{node}> {t.REASON} {string(storable(reason).value)} .",
-        f"<{node}> {t.STARTED} {now} .",
-        f"<{node}> {t.ENDED} {now} .",
-        f"<{node}> {t.ASSOCIATED_WITH} <{node}/by> .",
-        f"<{node}/by> {t.TYPE} {t.AGENT} .",
-        *([f"<{node}/by> {t.TYPE} {t.PERSON} ."] if person else []),
-        f"<{node}/by> {t.LABEL} {string(storable(by).value)} .",
-    ]
 
 
 def unrepeated(store: Store, graph: str) -> int:

@@ -233,12 +233,6 @@ def executions(store: Store, graph: str) -> list[Execution]:
     return sorted(Execution(r["execution"].value, r["model"].value, r["task"].value) for r in rows)
 
 
-def call_counts(store: Store, graph: str, dialogue: str) -> dict[int, int]:
-    """Return the number of model calls in each turn of a dialogue, by round."""
-    rows = store.query(fill("calls.rq", graph=graph, dialogue=dialogue))
-    return {int(r["round"].value): int(r["calls"].value) for r in rows}
-
-
 def answered_turns_of(store: Store, graph: str, turns: Sequence[str]) -> list[str]:
     """Return those of ``turns`` (IRIs) in a run's graph that have an answer."""
     answered_turns = []

@@ -4,22 +4,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from kgbench.model import Call, Dialogue, Evaluation, Outcome, Plan, Reply
-from kgbench.rdf import canonical_json, decimal, digest, integer, iri, moment, storable, string
-from kgbench.record import terms as t
-from kgbench.record import tool_uses
+from kgbench.model import Call, Dialogue, Evaluation, Outcome, Plan
+from kgbench.rdf import canonical_json, digest, storable
+from kgbench.record import schema, tool_uses
 from kgbench.record.accounts import SessionPrice
-from kgbench.record.calibrations import calibration_triples
 from kgbench.record.entries import registry_entry
 from kgbench.record.evaluations import evaluation_triples
 from kgbench.record.verdicts import verdict_triples
 from kgbench.store.iris import Iris, slug
 from kgbench.store.protocol import Block
 from kgbench.tool_calls import ToolUse
-from kgbench.vocab import XSD
+from kgbench.vocab import KGB
 
 DIGEST_SCHEME = 1
 SHAPES = "https://w3id.org/kgbench/shapes/configuration"  # the shapes of configurations
@@ -86,21 +85,17 @@ class Recorder:
 
         ``source`` has the ``name`` and ``digest`` of an imported file.
         """
-        node = f"<{self.run}>"
-        lines = [
-            f"{node} {t.TYPE} {t.RUN} .",
-            f"{node} {t.TYPE} {t.ACTIVITY} .",
-            f"{node} {t.LABEL} {string(label)} .",
-            f"{node} {t.SUITE_P} <{suite}> .",
-            f"{node} {t.STARTED} {moment(started)} .",
-        ]
-        if ended is not None:
-            lines.append(f"{node} {t.ENDED} {moment(ended)} .")
-        if agent is not None:
-            lines.append(f"{node} {t.ASSOCIATED_WITH} <{agent}> .")
-        if source is not None:
-            lines.append(f"{node} {t.SOURCE} {string(source['name'])} .")
-            lines.append(f"{node} {t.SOURCE_DIGEST} {string(source['digest'])} .")
+        named = {} if source is None else source
+        lines = schema.of("Run").triples(
+            self.run,
+            label=label,
+            suite=suite,
+            started=started,
+            ended=ended,
+            agent=agent,
+            source=named.get("name"),
+            source_digest=named.get("digest"),
+        )
         entry = registry_entry(self.run_graph, self.run)
         return [Block(self.run_graph, lines), Block(self.iris.catalogue, entry)]
 
@@ -117,40 +112,32 @@ class Recorder:
 
         ``kind`` is that of :class:`~kgbench.record.reading.PassInfo`.
         """
-        node = f"<{self.evaluation_pass}>"
-        lines = [
-            f"{node} {t.TYPE} {t.PASS} .",
-            f"{node} {t.TYPE} {t.ACTIVITY} .",
-            f"{node} {t.PASS_KIND} {string(kind)} .",
-            f"{node} {t.INFORMED_BY} <{self.run}> .",
-            f"{node} {t.ASSOCIATED_WITH} <{agent}> .",
-            f"{node} {t.STARTED} {moment(started)} .",
-        ]
-        if engine is not None:
-            lines.append(f"{node} {t.ENGINE} {string(engine)} .")
-        if ended is not None:
-            lines.append(f"{node} {t.ENDED} {moment(ended)} .")
+        lines = schema.of("EvaluationPass").triples(
+            self.evaluation_pass,
+            kind=kind,
+            run=self.run,
+            started=started,
+            ended=ended,
+            agent=agent,
+            engine=engine,
+        )
         entry = registry_entry(self.pass_graph, self.evaluation_pass)
         return [Block(self.pass_graph, lines), Block(self.iris.catalogue, entry)]
 
-    def pass_endpoint(self, url: str) -> Block:
-        """Record the endpoint that ran the queries of the pass."""
-        return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.CASE_ENDPOINT} <{url}> ."])
+    def pass_facts(self, **facts: Any) -> Block:
+        """Record more about the pass.
 
-    def pass_policy(self, iri: str) -> Block:
-        """Record the comparison policy (IRI) of the pass."""
-        return Block(self.pass_graph, [f"<{self.evaluation_pass}> {t.COMPARISON_POLICY} <{iri}> ."])
-
-    def pass_judges(self, runs: Iterable[str]) -> Block:
-        """Record that judges judge the dialogues of ``runs`` (IRIs) in the pass."""
-        node = f"<{self.evaluation_pass}>"
-        return Block(self.pass_graph, [f"{node} {t.JUDGES_RUN} {iri(run)} ." for run in runs])
+        These are the ``endpoints`` (URLs) that ran queries, the comparison ``policy`` (IRI), the
+        runs (IRIs) whose dialogues are ``judged``, the ``reviewer`` and the ``variants``.
+        """
+        lines = schema.of("EvaluationPass").facts(self.evaluation_pass, **facts)
+        return Block(self.pass_graph, lines)
 
     def pass_metrics(self, earlier: Mapping[str, str]) -> Block:
         """Record which ``earlier`` metric each metric (IRI) of the pass supersedes."""
         return Block(
             self.pass_graph,
-            [f"<{metric}> {t.SUPERSEDES} <{before}> ." for metric, before in earlier.items()],
+            [f"<{metric}> <{KGB.supersedes}> <{before}> ." for metric, before in earlier.items()],
         )
 
     def session_start(
@@ -159,105 +146,72 @@ class Recorder:
         """Return a session of the run: its agent, start, configuration and planned dialogues."""
         planned = digest(plan.source_ttl)
         used = self.iris.mint("configuration", run=self.run_id, digest=planned[:16])
-        node = f"<{self.run}/session/{number}>"
-        association = f"<{self.run}/session/{number}#association>"
+        session = f"{self.run}/session/{number}"
+        association = f"{session}#association"
         return [
-            f"{node} {t.TYPE} {t.SESSION} .",
-            f"{node} {t.TYPE} {t.ACTIVITY} .",
-            f"{node} {t.PART_OF} <{self.run}> .",
-            f"{node} {t.STARTED} {moment(started)} .",
-            f"{node} {t.ASSOCIATED_WITH} <{agent}> .",
-            f"{node} {t.USED} <{used}> .",
-            f"{node} {t.QUALIFIED_ASSOCIATION} {association} .",
-            f"{association} {t.TYPE} {t.ASSOCIATION} .",
-            f"{association} {t.AGENT_P} <{agent}> .",
-            f"{association} {t.HAD_PLAN} <{used}> .",
-            f"{node} {t.PLANNED} {integer(planned_dialogues)} .",
-            f"<{used}> {t.TYPE} {t.CONFIGURATION} .",
-            f"<{used}> {t.TYPE} {t.PLAN} .",
-            f"<{used}> {t.TYPE} {t.ENTITY} .",
-            f"<{used}> {t.VALUE} {string(plan.source_ttl)} .",
-            f"<{used}> {t.CONFORMS_TO} <{SHAPES}> .",
-            f"<{used}> {t.DIGEST} {string(planned)} .",
+            *schema.of("Session").triples(
+                session,
+                run=self.run,
+                started=started,
+                agent=agent,
+                configuration=used,
+                association=association,
+                planned_dialogues=planned_dialogues,
+            ),
+            *schema.of("SessionAssociation").triples(association, agent=agent, configuration=used),
+            *schema.of("Configuration").triples(
+                used, text=plan.source_ttl, conforms_to=SHAPES, digest=planned
+            ),
         ]
 
     def session_price(self, number: int, paid: SessionPrice) -> list[str]:
         """Return the price per token that a session uses for a model."""
-        node = f"<{self.run}/price/{digest(canonical_json(list(paid)))[:16]}>"
-        return [
-            f"<{self.run}/session/{number}> {t.PRICE_P} {node} .",
-            f"{node} {t.TYPE} {t.PRICE} .",
-            f"{node} {t.MODEL_P} <{paid.model}> .",
-            f"{node} {t.INPUT_PRICE} {decimal(paid.input)} .",
-            f"{node} {t.OUTPUT_PRICE} {decimal(paid.output)} .",
-            f"{node} {t.CACHED_PRICE} {decimal(paid.cached)} .",
-            f"{node} {t.BATCH_FACTOR} {decimal(paid.batch)} .",
-            f'{node} {t.DATE} "{paid.date}"^^<{XSD.date}> .',
-            f"{node} {t.SOURCE} {iri(paid.source)} .",
-        ]
+        price = f"{self.run}/price/{digest(canonical_json(list(paid)))[:16]}"
+        of_session = schema.of("Session").facts(f"{self.run}/session/{number}", prices=[price])
+        return of_session + schema.of("Price").triples(price, paid)
 
     def session_end(self, number: int, ended: datetime) -> str:
         """Return the end of a session that was not interrupted."""
-        return f"<{self.run}/session/{number}> {t.ENDED} {moment(ended)} ."
+        (line,) = schema.of("Session").facts(f"{self.run}/session/{number}", ended=ended)
+        return line
 
     def execution_triples(self, execution: str, model: str, task: str) -> list[str]:
         """Return the execution of one task label by one model."""
-        node = f"<{execution}>"
-        return [
-            f"{node} {t.TYPE} {t.EXECUTION} .",
-            f"{node} {t.TYPE} {t.ACTIVITY} .",
-            f"{node} {t.PART_OF} <{self.run}> .",
-            f"{node} {t.ASSOCIATED_WITH} <{model}> .",
-            f"{node} {t.MODEL_P} <{model}> .",
-            f"{node} {t.TASK_P} <{task}> .",
-        ]
+        return schema.of("TaskExecution").triples(
+            execution, run=self.run, agent=model, model=model, task=task
+        )
 
     def dialogue_start(self, dialogue: Dialogue, started: datetime) -> list[str]:
         """Return the start of a dialogue, with its model, task, suite, case and iteration."""
-        node = f"<{dialogue.iri}>"
-        protocol = dialogue.tool_protocol
-        offered = [] if protocol is None else [f"{node} {t.TOOL_PROTOCOL} {string(protocol)} ."]
-        return [
-            *offered,
-            f"{node} {t.TYPE} {t.DIALOGUE} .",
-            f"{node} {t.TYPE} {t.ACTIVITY} .",
-            f"{node} {t.PART_OF} <{dialogue.iri.rpartition('/')[0]}> .",
-            f"{node} {t.MODEL_P} <{dialogue.model}> .",
-            f"{node} {t.TASK_P} <{dialogue.task}> .",
-            f"{node} {t.SUITE_P} <{dialogue.suite}> .",
-            f"{node} {t.CASE_P} <{dialogue.case}> .",
-            f"{node} {t.ITERATION} {integer(dialogue.iteration)} .",
-            f"{node} {t.DIGEST} {string(dialogue.digest)} .",
-            f"{node} {t.DIGEST_SCHEME} {integer(DIGEST_SCHEME)} .",
-            f"{node} {t.STARTED} {moment(started)} .",
-        ]
+        return schema.of("Dialogue").triples(
+            dialogue.iri,
+            dialogue,
+            execution=dialogue.iri.rpartition("/")[0],
+            digest_scheme=DIGEST_SCHEME,
+            started=started,
+            ended=None,
+        )
 
     def dialogue_end(self, dialogue: Dialogue, ended: datetime) -> str:
         """Return the end of a dialogue, which makes it complete."""
-        return f"<{dialogue.iri}> {t.ENDED} {moment(ended)} ."
+        (line,) = schema.of("Dialogue").facts(dialogue.iri, ended=ended)
+        return line
 
     def turn(self, dialogue: Dialogue, k: int, *, calls_before: int = 0) -> list[str]:
         """Return prompt, calls and answer of turn ``k``; ``calls_before`` were recorded earlier."""
-        turn = dialogue.turns[k]
-        base = f"{dialogue.iri}/{k}"
-        prompt = f"<{base}/prompt>"
-        round_ = integer(k)
-        before = dialogue.case if k == 0 else f"{dialogue.iri}/{k - 1}/answer"
-        lines: list[str] = []
-        lines += [
-            f"{prompt} {t.TYPE} {t.PROMPT} .",
-            f"{prompt} {t.TYPE} {t.ENTITY} .",
-            f"{prompt} {t.ROUND} {round_} .",
-            f"{prompt} {t.DERIVED_FROM} <{before}> .",
-            f"{prompt} {t.TEXT_P} {self._text(turn.prompt, lines)} .",
-        ]
-        if turn.feedback is not None:
-            lines.append(f"{prompt} {t.FEEDBACK} {string(turn.feedback)} .")
+        turn, base = dialogue.turns[k], f"{dialogue.iri}/{k}"
+        lines = schema.of("Prompt").triples(
+            f"{base}/prompt",
+            turn,
+            round=k,
+            before=dialogue.case if k == 0 else f"{dialogue.iri}/{k - 1}/answer",
+            texts=self._text,
+        )
         number = calls_before - 1
         for number, call in enumerate(turn.calls, calls_before):
             lines += self._call(dialogue, k, number, call)
         if turn.calls and turn.calls[-1].reply is not None:
-            lines += self._answer(base, round_, number, turn.calls[-1])
+            lines += self._answer(base, k, number, turn.calls[-1])
         return lines + self.tool_uses(dialogue, k, number, turn.uses)
 
     def tool_uses(
@@ -270,98 +224,47 @@ class Recorder:
         """Return an evaluation of this pass, with the verdict if it evaluates a judge's answer."""
         lines = evaluation_triples(evaluation, dialogue, self.evaluation_pass)
         if dialogue.suite == self._judgements:
-            calibrated = "calibration" in evaluation.infos
-            triples = calibration_triples if calibrated else verdict_triples
-            lines += triples(evaluation, dialogue, self.evaluation_pass)
+            lines += verdict_triples(evaluation, dialogue, self.evaluation_pass)
         return Block(self.pass_graph, lines)
 
     # --- parts ----------------------------------------------------------------------------
 
-    def _answer(self, base: str, round_: str, number: int, call: Call) -> list[str]:
-        reply = call.reply
-        assert reply is not None
-        answer = f"<{base}/answer>"
-        lines = [
-            f"{answer} {t.TYPE} {t.ANSWER} .",
-            f"{answer} {t.TYPE} {t.ENTITY} .",
-            f"{answer} {t.ROUND} {round_} .",
-            f"{answer} {t.GENERATED_BY} <{base}/call/{number}> .",
-            f"{answer} {t.DERIVED_FROM} <{base}/prompt> .",
-        ]
-        if call.reused is not None:
-            lines.append(f"{answer} {t.DERIVED_FROM} <{call.reused}> .")
-        lines.append(f"{answer} {t.TEXT_P} {self._text(reply.text, lines)} .")
-        if reply.reasoning is not None:
-            lines.append(f"{answer} {t.REASONING} {self._text(reply.reasoning, lines)} .")
-        if reply.state is not None:
-            lines.append(f"{answer} {t.PROVIDER_STATE} {self._text(reply.state, lines)} .")
-        if reply.extracted is not None:
-            lines.append(f"{answer} {t.EXTRACTED} {self._text(reply.extracted, lines)} .")
-            lines.append(f"{answer} {t.EXTRACTION} <{reply.extraction}> .")
-        return lines
+    def _answer(self, base: str, k: int, number: int, call: Call) -> list[str]:
+        return schema.of("Answer").triples(
+            f"{base}/answer",
+            call.reply,
+            round=k,
+            call=f"{base}/call/{number}",
+            sources=[f"{base}/prompt", *([] if call.reused is None else [call.reused])],
+            texts=self._text,
+        )
 
     def _call(self, dialogue: Dialogue, k: int, number: int, call: Call) -> list[str]:
-        node = f"<{dialogue.iri}/{k}/call/{number}>"
-        lines = [
-            f"{node} {t.TYPE} {t.CALL} .",
-            f"{node} {t.TYPE} {t.ACTIVITY} .",
-            f"{node} {t.PART_OF} <{dialogue.iri}> .",
-            f"{node} {t.ROUND} {integer(k)} .",
-            f"{node} {t.USED} <{dialogue.iri}/{k}/prompt> .",
-            f"{node} {t.ASSOCIATED_WITH} <{dialogue.model}> .",
-            f"{node} {t.STARTED} {moment(call.started)} .",
-            f"{node} {t.ENDED} {moment(call.ended)} .",
-        ]
-        if call.retries:
-            lines.append(f"{node} {t.RETRIES} {integer(call.retries)} .")
-        if call.reused is not None:
-            lines.append(f"{node} {t.REUSED} <{call.reused}> .")
-        if call.batch is not None:
-            lines.append(f"{node} {t.BATCH_P} <{call.batch}> .")
+        about: list[object] = [call]
+        outcome = call.failure
         if call.reply is not None:
-            lines += _reply_facts(node, call.reply)
-        if call.failure is not None:
-            lines.append(f"{node} {t.OUTCOME_P} {t.outcome(call.failure)} .")
-            lines.append(f"{node} {t.ERROR} {string(storable(call.error or '').value)} .")
-        return lines
+            about += [call.reply.usage, call.reply]
+            outcome = None if call.reply.outcome is Outcome.SCORED else call.reply.outcome
+        return schema.of("ModelCall").triples(
+            f"{dialogue.iri}/{k}/call/{number}",
+            *about,
+            dialogue=dialogue.iri,
+            round=k,
+            prompt=f"{dialogue.iri}/{k}/prompt",
+            agent=dialogue.model,
+            outcome=outcome,
+            error=None if call.failure is None else call.error or "",
+        )
 
     def _text(self, value: str, lines: list[str]) -> str:
-        """Return the node of a text; add its content to ``lines`` unless written recently."""
+        """Return the IRI of a text; add its description to ``lines`` unless written recently."""
         name = digest(value)
-        node = f"<{self.run}/text/{name}>"
+        iri = f"{self.run}/text/{name}"
         if name in self._texts:
             self._texts.move_to_end(name)
-            return node
+            return iri
         self._texts[name] = None
         if len(self._texts) > _REMEMBERED:
             self._texts.popitem(last=False)
-        stored = storable(value)
-        lines += [
-            f"{node} {t.TYPE} {t.TEXT} .",
-            f"{node} {t.TYPE} {t.ENTITY} .",
-            f"{node} {t.VALUE} {string(stored.value)} .",
-        ]
-        if stored.original is not None:
-            lines.append(f"{node} {t.ORIGINAL} {stored.original_literal} .")
-        return node
-
-
-def _reply_facts(node: str, reply: Reply) -> list[str]:
-    usage = reply.usage
-    counts = (
-        (t.INPUT_TOKENS, usage.input),
-        (t.OUTPUT_TOKENS, usage.output),
-        (t.CACHED_TOKENS, usage.cached),
-        (t.REASONING_TOKENS, usage.reasoning),
-    )
-    words = (
-        (t.FINISH_REASON, reply.finish_reason),
-        (t.REQUEST_ID, reply.request_id),
-        (t.ANSWERING_MODEL, reply.model),
-        (t.FINGERPRINT, reply.fingerprint),
-    )
-    lines = [f"{node} {p} {integer(n)} ." for p, n in counts if n is not None]
-    lines += [f"{node} {p} {string(storable(w).value)} ." for p, w in words if w is not None]
-    if reply.outcome is not None and reply.outcome is not Outcome.SCORED:
-        lines.append(f"{node} {t.OUTCOME_P} {t.outcome(reply.outcome)} .")
-    return lines
+        lines += schema.of("Text").triples(iri, storable(value))
+        return iri

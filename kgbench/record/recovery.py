@@ -16,7 +16,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgbench.rdf import integer
-from kgbench.record import reading
+from kgbench.record import reading, schema
 from kgbench.record.entries import registry_entry
 from kgbench.record.reading import RunInfo
 from kgbench.store import copying, registry
@@ -24,10 +24,9 @@ from kgbench.store.copying import CopiedGraph
 from kgbench.store.protocol import OwnedStore
 from kgbench.store.rebuilding import RebuiltStore, rebuild
 from kgbench.store.templates import fill
-from kgbench.vocab import KGB, PROV
+from kgbench.vocab import KGB
 
 _PARTS = 3  # of a dialogue's path below its run: model, task label, iteration and digest
-_TEXTS = (KGB.text, KGB.reasoning, KGB.extracted, KGB.providerState, PROV.used)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ def _damaged_dialogues(
 def _users(rebuilt: RebuiltStore, run: RunInfo, text: str) -> Iterator[str]:
     """Yield the dialogues that use a text."""
     for triple in rebuilt.about(run.graph, ox.NamedNode(text)):
-        if triple.predicate.value in _TEXTS and isinstance(triple.subject, ox.NamedNode):
+        if triple.predicate.value in schema.texts() and isinstance(triple.subject, ox.NamedNode):
             dialogue = _dialogue(run.iri, run.iri, triple.subject.value)
             if dialogue is not None:
                 yield dialogue

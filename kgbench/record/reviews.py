@@ -10,11 +10,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from kgbench.errors import StoreError
-from kgbench.rdf import double, integer, iri, moment, queries, storable, string
-from kgbench.record import reading
-from kgbench.record import terms as t
+from kgbench.rdf import iri, queries
+from kgbench.record import reading, schema
 from kgbench.record.recorder import JUDGEMENTS, Recorder
-from kgbench.record.verdicts import item_triples
+from kgbench.record.verdicts import Item, item_iris, item_triples
 from kgbench.store.iris import Iris, new_id
 from kgbench.store.protocol import Block, Store
 
@@ -22,17 +21,6 @@ LONGEST_REASON: Final = 4_000
 """The maximal length of the reason for a verdict, in characters."""
 PSEUDONYM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """The syntax of reviewers' pseudonyms: part of an IRI, never an address or a full name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A judged dialogue with its model, task and case (IRIs), and its length when shown."""
-
-    dialogue: str
-    model: str
-    task: str
-    case: str
-    characters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +93,6 @@ def review_blocks(
     recorder = Recorder(iris, review, review)
     suite = iris.mint("suite", suite=JUDGEMENTS)
     person = reviewer_iri(iris, reviewer)
-    node = f"<{recorder.evaluation_pass}>"
     return [
         *recorder.run_blocks(
             label=f"review of {label[:120]} by {reviewer}",
@@ -114,20 +101,14 @@ def review_blocks(
             agent=agent,
         ),
         *recorder.pass_blocks(kind=reading.REVIEW, started=started, agent=agent),
-        recorder.pass_judges([judged]),
-        Block(recorder.pass_graph, [f"{node} {t.REVIEWER_P} <{person}> ."]),
+        recorder.pass_facts(judged=[judged], reviewer=person),
         Block(iris.catalogue, reviewer_entry(iris, reviewer)),
     ]
 
 
 def reviewer_entry(iris: Iris, reviewer: str) -> list[str]:
     """Return the catalogue entry of a reviewer, who may have passes over many runs."""
-    person = reviewer_iri(iris, reviewer)
-    return [
-        f"<{person}> {t.TYPE} {t.REVIEWER} .",
-        f"<{person}> {t.TYPE} {t.AGENT} .",
-        f"<{person}> {t.LABEL} {string(reviewer)} .",
-    ]
+    return schema.of("Reviewer").triples(reviewer_iri(iris, reviewer), label=reviewer)
 
 
 def reviewer_iri(iris: Iris, reviewer: str) -> str:
@@ -137,34 +118,16 @@ def reviewer_iri(iris: Iris, reviewer: str) -> str:
 
 def review_triples(review: Review, iris: Iris) -> list[str]:
     """Return the triples of one verdict, for the graph of its pass."""
-    node = iri(review.iri)
-    lines = [
-        f"{node} {t.TYPE} {t.VERDICT} .",
-        f"{node} {t.TYPE} {t.ENTITY} .",
-        f"{node} {t.GENERATED_BY} {iri(review.pass_iri)} .",
-        f"{node} {t.GENERATED_AT} {moment(review.decided)} .",
-        f"{node} {t.REVIEWER_P} <{reviewer_iri(iris, review.reviewer)}> .",
-        f"{node} {t.RUBRIC} {iri(review.rubric)} .",
-        f"{node} {t.VERDICT_P} {iri(review.chosen)} .",
-        f"{node} {t.OPTION_ORDER} {string(' '.join(review.order))} .",
-    ]
-    if review.executed is not None:
-        lines.append(f"{node} {t.EXECUTED} {iri(review.executed)} .")
-    if review.seconds is not None:
-        lines.append(f"{node} {t.SECONDS} {double(review.seconds)} .")
-    if review.reason:
-        lines.append(f"{node} {t.RATIONALE} {string(storable(review.reason).value)} .")
-    if review.queue is not None:
-        lines.append(f"{node} {t.QUEUE} {string(review.queue)} .")
-    if review.seed is not None:
-        lines.append(f"{node} {t.QUEUE_SEED} {integer(review.seed)} .")
-    if review.revises is not None:
-        lines.append(f"{node} {t.REVISION_OF} {iri(review.revises)} .")
-    lines += [f"{node} {t.ADJUDICATES} {iri(verdict)} ." for verdict in review.adjudicates]
-    for index, item in enumerate(review.items):
-        shown = {name: getattr(item, name) for name in Item.__slots__}
-        lines += item_triples(node, iri(f"{review.iri}/{index}"), index, shown)
-    return lines
+    name = iri(review.iri).strip("<>")
+    lines = schema.of("Verdict").triples(
+        name,
+        review,
+        evaluation_pass=review.pass_iri,
+        reviewer=reviewer_iri(iris, review.reviewer),
+        order=" ".join(review.order),
+        judged=item_iris(name, review.items),
+    )
+    return lines + item_triples(name, review.items)
 
 
 def write_reviews(store: Store, reviews: Sequence[Review]) -> None:

@@ -23,13 +23,6 @@ _OPTIONAL = re.compile(r"\s*OPTIONAL \{ \?\w+ kgb:(\w+) \?\w+ \}")
 _NEVER = datetime.min.replace(tzinfo=UTC)  # judges do not need the times of calls
 
 
-def of_dialogue(store: Store, graph: str, dialogue: str) -> tuple[Turn, ...]:
-    """Return the answered turns of a dialogue, in order."""
-    rows = store.query(fill("answered-turns.rq", graph=graph, dialogue=dialogue))
-    by_round = {int(round_.value): _turn(*columns) for round_, *columns in rows}
-    return tuple(by_round[k] for k in sorted(by_round))
-
-
 def of_dialogues(
     store: Store, graph: str, dialogues: Collection[str]
 ) -> dict[str, tuple[Turn, ...]]:

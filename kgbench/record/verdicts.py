@@ -3,55 +3,77 @@
 
 from __future__ import annotations
 
-from kgbench.model import Dialogue, Evaluation, Json
-from kgbench.rdf import integer, iri, string
-from kgbench.record import terms as t
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kgbench.model import Dialogue, Evaluation
+from kgbench.record import schema
+
+_IRIS = ("dialogue", "model", "task", "case")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A judged dialogue with its model, task and case (IRIs), and its length when shown."""
+
+    dialogue: str
+    model: str
+    task: str
+    case: str
+    characters: int
 
 
 def verdict_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str) -> list[str]:
-    """Return the triples of a judge's verdict on stored dialogues; none where it gave no verdict.
+    """Return the triples of a judge's verdict on stored dialogues or on a calibration item.
 
-    Raises :class:`ValueError` where a value in the infos of the evaluation should be an IRI and is
-    not.
+    There are none where it gave no verdict. Raises :class:`ValueError` where a value in the infos
+    of the evaluation should be an IRI and is not.
     """
-    infos, chosen = evaluation.infos, evaluation.infos.get("verdict")
-    if chosen is None:
+    infos, verdict = evaluation.infos, f"{evaluation.iri}/verdict"
+    if infos.get("verdict") is None:
         return []
     options = infos["options"]
-    name = f"{evaluation.iri}/verdict"
-    node = iri(name)
-    lines = [
-        f"{node} {t.TYPE} {t.VERDICT} .",
-        f"{node} {t.TYPE} {t.ENTITY} .",
-        f"{node} {t.GENERATED_BY} <{pass_iri}> .",
-        f"{node} {t.DERIVED_FROM} <{dialogue.iri}/{evaluation.round}/answer> .",
-        f"{node} {t.DIALOGUE_P} <{dialogue.iri}> .",
-        f"{node} {t.MODEL_P} <{dialogue.model}> .",
-        f"{node} {t.ITERATION} {integer(dialogue.iteration)} .",
-        f"{node} {t.RUBRIC} {iri(infos['rubric'])} .",
-        f"{node} {t.VERDICT_P} {iri(options[chosen])} .",
-        f"{node} {t.OPTION_ORDER} {string(' '.join(infos['order']))} .",
+    executed = None if infos["executed"] is None else options[infos["executed"]]
+    said = {
+        "evaluation_pass": pass_iri,
+        "answer": f"{dialogue.iri}/{evaluation.round}/answer",
+        "dialogue": dialogue.iri,
+        "model": dialogue.model,
+        "rubric": infos["rubric"],
+        "chosen": options[infos["verdict"]],
+        "order": " ".join(infos["order"]),
+    }
+    if calibration := infos.get("calibration"):
+        return schema.of("CalibrationVerdict").triples(
+            verdict,
+            known=executed,
+            item=calibration["item"],
+            item_order=calibration["order"],
+            **said,
+        )
+    items = [
+        Item(**{name: item[name] for name in _IRIS}, characters=int(item["characters"]))
+        for item in infos["items"]
     ]
-    if infos["executed"] is not None:
-        lines.append(f"{node} {t.EXECUTED} {iri(options[infos['executed']])} .")
-    for index, item in enumerate(infos["items"]):
-        lines += item_triples(node, f"<{name}/{index}>", index, item)
-    return lines
-
-
-def item_triples(verdict: str, node: str, place: int, item: Json) -> list[str]:
-    """Return the triples of one judged dialogue.
-
-    ``verdict`` and ``node`` are terms; ``item`` has IRIs and ``characters``.
-    """
     return [
-        f"{verdict} {t.JUDGED_ITEM} {node} .",
-        f"{node} {t.TYPE} {t.JUDGED} .",
-        f"{node} {t.TYPE} {t.ENTITY} .",
-        f"{node} {t.PLACE} {integer(place)} .",
-        f"{node} {t.DIALOGUE_P} {iri(item['dialogue'])} .",
-        f"{node} {t.MODEL_P} {iri(item['model'])} .",
-        f"{node} {t.TASK_P} {iri(item['task'])} .",
-        f"{node} {t.CASE_P} {iri(item['case'])} .",
-        f"{node} {t.CHARACTERS} {integer(int(item['characters']))} .",
+        *schema.of("Verdict").triples(
+            verdict,
+            iteration=dialogue.iteration,
+            executed=executed,
+            judged=item_iris(verdict, items),
+            **said,
+        ),
+        *item_triples(verdict, items),
     ]
+
+
+def item_iris(verdict: str, items: Iterable[Item]) -> list[str]:
+    """Return the IRIs of the judged dialogues of a verdict (IRI)."""
+    return [f"{verdict}/{place}" for place, _ in enumerate(items)]
+
+
+def item_triples(verdict: str, items: Iterable[Item]) -> list[str]:
+    """Return the triples of the judged dialogues of a verdict (IRI)."""
+    of_item = schema.of("JudgedItem").triples
+    placed = enumerate(zip(item_iris(verdict, items), items, strict=True))
+    return [line for place, (iri, item) in placed for line in of_item(iri, item, place=place)]

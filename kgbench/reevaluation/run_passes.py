@@ -144,9 +144,9 @@ class RunPass:
             engine=engine_label(limits.engine),
         )
         if endpoint is not None:
-            blocks.append(self.recorder.pass_endpoint(endpoint))
+            blocks.append(self.recorder.pass_facts(endpoints=[endpoint]))
         if self._policy is not None:
-            blocks.append(self.recorder.pass_policy(self._policy.iri))
+            blocks.append(self.recorder.pass_facts(policy=self._policy.iri))
         if self._variants is not None:
             blocks.append(self._variants.described(self.recorder))
         if self._superseded:

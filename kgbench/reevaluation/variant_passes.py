@@ -10,10 +10,8 @@ from typing import cast
 from kgbench.errors import EvaluationError
 from kgbench.execution.on_variants import Variants, named_instances, with_variants
 from kgbench.model import Case, Dialogue, Verdict
-from kgbench.rdf import integer, string
 from kgbench.rdf.declared import shipped
-from kgbench.record import Recorder, reading
-from kgbench.record import terms as t
+from kgbench.record import Recorder, reading, schema
 from kgbench.record.reading import RunInfo
 from kgbench.reevaluation.variant_outcomes import AnswerOnVariants, answer_on_variants
 from kgbench.store.protocol import Block, Store
@@ -51,19 +49,14 @@ class VariantPass:
 
     def described(self, recorder: Recorder) -> Block:
         """Return the description of the variants of the pass, each as an entity."""
-        node = f"<{recorder.evaluation_pass}>"
-        lines = []
+        lines: list[str] = []
         for recipe in self._variants.recipes(()):
             kind, seed = recipe.kind.value, recipe.seed
             variant = variant_iri(recorder.evaluation_pass, f"{kind}-{seed}")
-            lines += [
-                f"<{variant}> {t.TYPE} {t.VARIANT} .",
-                f"<{variant}> {t.TYPE} {t.ENTITY} .",
-                f"<{variant}> {t.VARIANT_KIND} {string(kind)} .",
-                f"<{variant}> {t.SEED} {integer(seed)} .",
-                f"<{variant}> {t.GENERATOR} {string(VERSION)} .",
-                f"{node} {t.USED} <{variant}> .",
-            ]
+            lines += schema.of("GraphVariant").triples(
+                variant, kind=kind, seed=seed, generator=VERSION
+            )
+            lines += recorder.pass_facts(variants=[variant]).triples
         return Block(recorder.pass_graph, lines)
 
     def last_outcome(

@@ -167,7 +167,8 @@ def test_hostile_texts_come_back_exactly(store: EmbeddedStore, text: str) -> Non
     run = the_run(record_v3(texts=["ask", text]))
     load(store, run)
     ((dialogue, _),) = run.items
-    (turn,) = turns.of_dialogue(store, store.iris.mint("runGraph", run=run.run_id), dialogue.iri)
+    graph = store.iris.mint("runGraph", run=run.run_id)
+    ((turn,),) = turns.of_dialogues(store, graph, [dialogue.iri]).values()
     assert turn.answer == text
 
 

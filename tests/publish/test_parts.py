@@ -6,7 +6,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.errors import PublicationRefused
+from kgbench.errors import PublicationRefused, StoreError
 from kgbench.pages import measures
 from kgbench.publish import (
     description,
@@ -243,14 +243,28 @@ def test_compression_needs_its_package(monkeypatch):
         ("[1]", ()),
         ("{", ()),
         ("[" * 100_000, ()),
-        (None, ()),
     ],
 )
 def test_verdicts_from_any_source(infos, shown):
-    """Infos that are no JSON object are not shown; a round that is not a number counts as 0."""
+    """Infos that are no JSON object are not shown."""
+    (verdict,) = verdicts(infos, "1")
+    assert (verdict.round, verdict.infos) == (1, shown)
+    assert verdict.title == "verdict on answer 1 (live)"
+
+
+def test_a_verdict_that_is_damaged_is_named():
+    """A round that is not a number, or an evaluation without infos, is an error in words."""
+    with pytest.raises(StoreError, match="round 'first': the store is damaged"):
+        verdicts("{}", "first")
+    with pytest.raises(StoreError, match="infos: the store is damaged"):
+        verdicts(None, "1")
+
+
+def verdicts(infos, number):
+    """Return the verdicts as shown of an evaluation with these infos and round."""
     said = {
         KGB.dialogue: [ox.NamedNode("urn:d")],
-        KGB.round: [ox.Literal("first")],
+        KGB.round: [ox.Literal(number)],
         KGB.outcome: [ox.NamedNode(OUTCOME["scored"])],
         PROV.wasGeneratedBy: [ox.NamedNode("urn:pass")],
     }
@@ -258,9 +272,7 @@ def test_verdicts_from_any_source(infos, shown):
         said[KGB.infos] = [ox.Literal(infos)]
     found = dialogues.DialogueQuads("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"], [], [])
     telling = dialogues.DialoguePresenter({}, {"urn:pass": "live"}, lambda _: measures.NONE)
-    (verdict,) = telling.verdicts(found)
-    assert (verdict.round, verdict.infos) == (0, shown)
-    assert verdict.title == "verdict on answer first (live)"
+    return list(telling.verdicts(found))
 
 
 def test_queries_of_others_are_not_published_as_ours():

@@ -119,8 +119,15 @@ class Addresses:
 
     def hides(self, iri: str) -> bool:
         """Return whether the recorded form of ``iri`` would reveal what is not published."""
-        rest = iri.removeprefix(self.store if iri.startswith(self.store) else BASE)
+        rest = self._rest(iri)
         return self._public_path(rest) != rest
+
+    def digest(self, iri: str, value: str) -> str:
+        """Return the published digest of a resource that has the digest ``value``."""
+        return value if self.veil is None else self.veil.digest(self._rest(iri), value)
+
+    def _rest(self, iri: str) -> str:
+        return iri.removeprefix(self.store if iri.startswith(self.store) else BASE)
 
     def _public_path(self, rest: str) -> str:
         """Return the published form of a path below the base of the store."""

@@ -191,12 +191,18 @@ class QuadRedactor:
         for _, predicate, value, graph in statements:
             if graph != recorded_graph:
                 recorded_graph, published_graph = graph, self._published_term(graph)
+            if sealed and predicate == _REDACTED:  # of an imported publication; said again below
+                continue
             if isinstance(value, ox.NamedNode):
                 published.append(
                     ox.Quad(published_subject, predicate, self.node(value.value), published_graph)
                 )
             elif sealed and predicate == _DIGEST and isinstance(value, ox.Literal):
-                published.append(ox.Quad(published_subject, _REDACTED, _TRUE, published_graph))
+                digest = ox.Literal(self._addresses.digest(_name(subject), value.value))
+                published += [
+                    ox.Quad(published_subject, _DIGEST, digest, published_graph),
+                    ox.Quad(published_subject, _REDACTED, _TRUE, published_graph),
+                ]
             elif isinstance(value, ox.Literal) and not by_hand:
                 name = predicate.value
                 if name != KGB.baseUrl or is_public(value.value):

@@ -7,7 +7,7 @@ are therefore veiled: those of dialogues, configurations and texts that are left
 under the key of the store. A ``w`` before the digits marks them.
 
 Cases with data that are left out in part get the digest of the published part. So equal cases of
-several groups keep equal IRIs. If several cases of a store differ only in what is left out, their
+several groups stay equal. If several cases of a store differ only in what is left out, their
 digits depend on the key, and differ from those of other groups.
 """
 
@@ -38,7 +38,10 @@ _CASE_DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class DigestVeil:
-    """Veils digests in paths below the base of a store; ``cases`` has new paths of cases."""
+    """Veils digests, also in paths below the base of a store.
+
+    ``cases`` has other digests for cases with data that are left out, by their paths.
+    """
 
     key: PublicationKey
     cases: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +49,7 @@ class DigestVeil:
     def path(self, rest: str) -> str:
         """Return a path with the digests of cases, dialogues and configurations veiled."""
         if rest in self.cases:
-            return self.cases[rest]
+            return f"{rest.rpartition('/')[0]}/{VEILED}{self.cases[rest][:_CASE_DIGITS]}"
         rest, hash_, fragment = rest.partition("#")
         parts = rest.split("/")
         if parts[0] == "run" and len(parts) == _PLACE and parts[2] == "configuration":
@@ -57,6 +60,10 @@ class DigestVeil:
                 first, digits, again = match.groups(default="")
                 parts[_PLACE] = f"{first}{self.digits(digits)}{again}"
         return "/".join(parts) + hash_ + fragment
+
+    def digest(self, rest: str, value: str) -> str:
+        """Return the published digest of a resource (its path) that has the digest ``value``."""
+        return self.cases[rest] if rest in self.cases else self.key.tag("digest", value)
 
     def text(self, iri: str) -> str:
         """Return the IRI of a text that is left out, with its digest veiled."""
@@ -100,7 +107,7 @@ def _veiled(key: PublicationKey, digits: str) -> str:
 
 
 def cases(database: ox.Store, level: RedactionLevel, key: PublicationKey) -> dict[str, str]:
-    """Return the new paths of cases that are left out in part at ``level``, by their paths."""
+    """Return the new digests of cases that are left out in part at ``level``, by their paths."""
     if level is RedactionLevel.NONE:
         return {}
     published: dict[str, str] = {}
@@ -115,12 +122,10 @@ def cases(database: ox.Store, level: RedactionLevel, key: PublicationKey) -> dic
             ]
             published[iri] = digest(canonical_json(content))
     counts = Counter(published.values())
-    new_paths = {}
-    for iri, digest_ in published.items():
-        own = digest_ if counts[digest_] == 1 else key.tag("case", iri)
-        path = iri.removeprefix(BASE)
-        new_paths[path] = f"{path.rpartition('/')[0]}/{VEILED}{own[:_CASE_DIGITS]}"
-    return new_paths
+    return {
+        iri.removeprefix(BASE): digest_ if counts[digest_] == 1 else key.tag("case", iri)
+        for iri, digest_ in published.items()
+    }
 
 
 def _cases(database: ox.Store) -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -36,7 +36,6 @@ class Assembler:
     def dialogue(self, iri: str, run: str, turns: Iterable[Turn]) -> Dialogue:
         """Build the dialogue ``iri`` of a run (IRI) with these turns."""
         said = self._read("Dialogue", iri, Dialogue)
-        said["digest"] = said["digest"] or ""  # publications may leave it out
         return Dialogue(iri=iri, run=run, turns=tuple(turns), **said)
 
     def turns(

@@ -12,7 +12,7 @@ from rdflib.term import Node
 
 _NO_CONSTRAINTS = {
     RDF.type, SH.path, SH.property, SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf,
-    SH.message, SH.name, SH.description, SH.order, SH.ignoredProperties,
+    SH.message, SH.name, SH.description, SH.order, SH.defaultValue, SH.ignoredProperties,
 }  # fmt: skip
 
 

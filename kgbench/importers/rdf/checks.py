@@ -2,8 +2,8 @@
 """Checks of a sorted data set before it is written to the store.
 
 * Digests of texts and cases are computed again. The IRI of a text ends with its SHA-256, and a case
-  states the SHA-256 of its content. What a publication left out
-  has no digest, and is not checked.
+  states the SHA-256 of its content. Digests of what a
+  publication left out (``kgb:redacted``) cannot be checked.
 * The data set is compared with the store's statements about the same IRIs. An IRI of kgbench names
   the same resource everywhere: if two stores disagree about it, one of them was altered, and the
   import is refused. A run may have grown since it was last imported.

@@ -124,9 +124,7 @@ class Attack:
             yield from self._names_digest(quad.subject, message)
 
     def _names_digest(self, node: Any, message: str) -> Iterator[Fault]:
-        if next(self._quads.quads_for_pattern(node, _DIGEST, None), None) is not None:
-            yield self._fault("unsalted-digest", node, f"{message}its kgb:digest.")
-        elif _PLAIN_END.search(str(getattr(node, "value", ""))):
+        if _PLAIN_END.search(str(getattr(node, "value", ""))):
             yield self._fault("unsalted-digest", node, f"{message}the one in its IRI.")
 
     # --- guesses ----------------------------------------------------------------------------

@@ -206,7 +206,8 @@ def test_a_specification_can_be_selected_that_the_configuration_lacks(tmp_path):
         ({"tasks": ["RdfFrendCount-*"]}, "--task RdfFrendCount-*: selects no task"),
         ({"models": ["oracle2"]}, "--model oracle2: selects no model of the config"),
         ({"models": ["baselin:oracle"]}, "there is no connector 'baselin': did you mean baseline"),
-        ({"iterations": 0}, "--iterations: found 0; allowed: a whole number of at l"),
+        ({"iterations": 0}, "iterations: found 0; allowed: a whole number from 1 to 1000000"),
+        ({"concurency": 3}, "concurency: unknown key 'concurency': did you mean concurrency?"),
         ({"models": ["google:x"]}, "the connector 'google' is not installed"),
     ],
 )
@@ -218,6 +219,25 @@ def test_a_selection_of_nothing_is_refused(tmp_path, selection, message, monkeyp
         config.load(write(tmp_path, GOOD), **selection)
 
     assert message in str(caught.value)
+
+
+def test_overrides_are_merged_before_validation(tmp_path):
+    """A value that is replaced need not be valid or present, and its replacement must be."""
+    text = changed("iterations: 2", "concurrency: 0\niterationsPerCase: 1")
+    path = write(tmp_path, text)
+
+    plan = config.load(path, iterations=3, concurrency=4, max_cost=Decimal("2.50"), seed=None)
+
+    assert (plan.iterations, plan.iterations_per_case, plan.concurrency) == (3, False, 4)
+    assert (str(plan.max_cost), plan.seed) == ("2.50", 0)
+    assert "kgb:maxCost 2.5e0" in plan.source_ttl
+    with pytest.raises(ConfigurationError) as caught:
+        config.load(path, call_timeout=float("nan"), batch="yes")
+    assert [str(finding) for finding in caught.value.findings] == [
+        "batch: found the text 'yes'; allowed: true or false",
+        "call_timeout: found the text 'nan'; allowed: a number of seconds above 0, at most 86400",
+        f"{path}:6: /concurrency: found 0; allowed: a whole number from 1 to 4096",
+    ]
 
 
 # --- what is not installed ------------------------------------------------------------------

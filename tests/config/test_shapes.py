@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import json
 
 import pyoxigraph as ox
 import pytest
@@ -12,7 +13,7 @@ from rdflib import RDF, SH, XSD, BNode, Graph, Literal, Namespace, URIRef
 from rdflib.collection import Collection
 
 from kgbench import resources
-from kgbench.config import conformance, documents, graphs
+from kgbench.config import conformance, graphs, yaml_tree
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.validation import Data, complaints
 from kgbench.validation.checking import validate_node
@@ -64,11 +65,12 @@ ACCEPTED = {
 @functools.cache
 def read(name):
     """Return the graph of one of the accepted documents."""
-    from pathlib import Path
+    return rdflib_graph(triples_of(*ACCEPTED[name]))
 
-    text, root_type = ACCEPTED[name]
-    document = documents.Document("file", Path("file"), "yaml", text)
-    return rdflib_graph(graphs.read(document, str(root_type)).triples)
+
+def triples_of(text, root_type):
+    """Return the graph of a configuration in YAML."""
+    return graphs.of(yaml_tree.read("file", text).value, str(root_type)).triples
 
 
 def term(node):
@@ -105,6 +107,22 @@ def refused_by(graph):
 def test_what_may_be_said_conforms(name):
     """Each kind of file has graphs that conform."""
     assert refused_by(read(name)) == set()
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_the_graph_is_that_of_json_ld(name):
+    """The context makes the same graph of a configuration as JSON-LD."""
+    text, root_type = ACCEPTED[name]
+    for real, whole in (("60.5", "60"), ("1.0e+5", "100000"), ("2.50", "2")):
+        text = text.replace(real, whole)  # JSON-LD writes real numbers in a form of its own
+    value = yaml_tree.read("file", text).value
+    document = {"@context": graphs.context(), "@type": str(root_type), **value}
+    expected = ox.Dataset(ox.parse(json.dumps(document), format=ox.RdfFormat.JSON_LD))
+    found = ox.Dataset(ox.Quad(*triple) for triple in triples_of(text, root_type))
+
+    for graph in (expected, found):
+        graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    assert found == expected
 
 
 # --- mutants --------------------------------------------------------------------------------
@@ -313,13 +331,10 @@ def test_each_object_is_closed(shape):
 )
 def test_what_cannot_go_together_is_refused(old, new, refusing):
     """Contradictory and meaningless entries violate the shape for their case."""
-    from pathlib import Path
-
     text = WHOLE.replace(old, new, 1)
     assert text != WHOLE
-    found = graphs.read(documents.Document("file", Path("file"), "yaml", text))
 
-    assert refusing in refused_by(rdflib_graph(found.triples))
+    assert refusing in refused_by(rdflib_graph(triples_of(text, KGB.Configuration)))
 
 
 def test_every_shape_is_said_in_words():

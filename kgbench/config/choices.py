@@ -87,8 +87,8 @@ def _of_entry(entry: Entry) -> tuple[list[TaskChoice], list[Finding]]:
     if name in catalogue.unusable():
         missing = f"the task class '{name}' cannot be used: {catalogue.unusable()[name]}"
         return [Choice(entry, label, (label, name), None, missing)], []
-    if name in names.task_class_names():
-        reason = names.why_no_task_class(name)
+    if name in names.task_classes():
+        reason = names.task_classes()[name]
         missing = f"the task class '{name}' is not installed{reason and f': {reason}'}"
         return [Choice(entry, label, (label, name), None, missing)], []
     return [], [_unknown_task(entry, name)]
@@ -116,7 +116,7 @@ def _by_class(entry: Entry, name: str, label: str) -> tuple[list[TaskChoice], li
     reasons = {
         key: note
         for key, value in entry.params.items()
-        if (note := names.why_no_value(name, key, value)) is not None
+        if (note := names.unusable_values().get((name, key, str(value)))) is not None
     }
     others = {key: value for key, value in entry.params.items() if key not in reasons}
     try:
@@ -166,10 +166,10 @@ def _make_task(name: str, label: str, params: Mapping[str, Json]) -> Task:
 
 def _unknown_task(entry: Entry, name: str) -> Finding:
     if entry.class_name is not None:
-        known = {*catalogue.task_classes(), *names.task_class_names()}
+        known = {*catalogue.task_classes(), *names.task_classes()}
         position = replace(entry, pointer=f"{entry.pointer}/class")
         return position.finding(f"unknown task class '{name}': {nearest(name, known)}")
-    known = {*catalogue.labelled_tasks(), *catalogue.task_classes(), *names.task_class_names()}
+    known = {*catalogue.labelled_tasks(), *catalogue.task_classes(), *names.task_classes()}
     return entry.finding(f"unknown task '{name}': {nearest(name, known)}")
 
 

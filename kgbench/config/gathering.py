@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kgbench.config import conformance, documents, graphs, reading
+from kgbench.config import conformance, graphs, reading
 from kgbench.config.trees import Tree, below
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
@@ -59,7 +59,7 @@ class _Gathering:
     def visit(self, path: Path, source: str, root_type: str, around: tuple[Path, ...]) -> None:
         """Read a file and those it includes; ``around`` is the chain of including files."""
         try:
-            tree = reading.read(documents.read(path, source), root_type)
+            tree = reading.read(path, source, root_type)
         except ConfigurationError as error:
             self.findings += error.findings
             return

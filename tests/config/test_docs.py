@@ -11,7 +11,7 @@ import pytest
 from rdflib import SH
 
 from kgbench import config
-from kgbench.config import documents, gathering, graphs
+from kgbench.config import gathering, graphs, reading
 from kgbench.model import Plan
 from tests.support.config_files import shape_graph
 
@@ -112,6 +112,6 @@ def test_the_limits_of_the_page_are_those_of_the_code():
     """Sizes on the page equal those in the code."""
     text = PAGE.read_text("utf-8")
 
-    assert f"files above {documents.MAX_BYTES // 1024} KiB" in text
-    assert all(f"`{suffix}`" in text for suffix in documents.SYNTAXES)
+    assert f"files above {reading.MAX_BYTES // 1024} KiB" in text
+    assert all(f"`{suffix}`" in text for suffix in reading.SYNTAXES)
     assert gathering.MAX_FILES == 100

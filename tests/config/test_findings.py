@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyshacl import validate
 
 from kgbench import config
-from kgbench.config import conformance, documents, graphs, reading
+from kgbench.config import conformance, graphs, reading
 from kgbench.errors import ConfigurationError
 from kgbench.validation.with_pyshacl import rdflib_graph
 from kgbench.vocab import RDF
@@ -387,7 +387,7 @@ def test_any_document_is_accepted_or_refused(tmp_path, value):
     unknown = set(value) - set(graphs.terms())
     assert report.findings or not unknown
     with contextlib.suppress(ConfigurationError):
-        tree = reading.read(documents.read(tmp_path / "any.json", ""), graphs.CONFIGURATION)
+        tree = reading.read(tmp_path / "any.json", "", graphs.CONFIGURATION)
         triples = graphs.of(tree.value, graphs.CONFIGURATION).triples
         accepted, *_ = validate(rdflib_graph(triples), shacl_graph=shape_graph())
         assert accepted == (not conformance.findings(tree, graphs.CONFIGURATION))

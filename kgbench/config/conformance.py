@@ -54,7 +54,7 @@ class _Words:
 
     def _described(self, complaint: Complaint) -> list[Complaint]:
         """Return the complaints of the inner shape that have words, or else ``complaint``."""
-        if complaint.inner is None:
+        if complaint.inner is None or complaint.term not in self.graph.places:
             return [complaint]
         within = [
             described

@@ -110,6 +110,10 @@ REFUSED = {
     "a class as key": (GOOD + "Configuration: 1\n", "7 /Configuration the key 'Configuration'"),
     "task that is a number": (changed(TASK, "  - 5\n"), "3 /tasks/0 found 5; allowed: the name of"),
     "task that is a list": (changed(TASK, "  - [x]\n"), "3 /tasks/0 found a list; allowed"),
+    "task that is an empty list": (
+        changed(TASK, "  - []\n"),
+        "3 /tasks/0 found an empty list; allowed: the name of a task",
+    ),
     "task that is empty": (changed(TASK, "  - {}\n"), "3 /tasks/0 needed: 'class'"),
     "task with params but no class": (
         changed(TASK, "  - label: RdfFriendCount-turtle-1\n    params: {size: 3}\n"),

@@ -53,8 +53,6 @@ def check(path: str | Path) -> Report:
         resolved = planning.resolve(Path(path), {})
     except ConfigurationError as error:
         return Report(tuple(error.findings))
-    if resolved.findings:
-        return Report(resolved.findings)
     values = resolved.tree.value
     per_case = "iterationsPerCase" in values
     return Report(
@@ -63,8 +61,8 @@ def check(path: str | Path) -> Report:
         requirements=tuple(
             needed
             for choice in resolved.models
-            if choice.value and not choice.missing
-            for needed in requirements(choice.value)
+            if (setup := choice.available)
+            for needed in requirements(setup)
         ),
         tasks=len(resolved.tasks),
         models=len(resolved.models),

@@ -34,6 +34,10 @@ class Entry:
         position = self.pointer if parameter is None else below(self.params_pointer, parameter)
         return self.origin.finding(position, message)
 
+    def at(self, key: str) -> Entry:
+        """Return this entry with the place of one of its keys."""
+        return replace(self, pointer=below(self.pointer, key))
+
 
 def gather(path: Path, overrides: Mapping[str, tuple[str, Json]]) -> list[Tree]:
     """Read the configuration at ``path`` and all files that it includes, which come before it.

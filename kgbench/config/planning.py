@@ -37,7 +37,7 @@ _KINDS: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A configuration with all entries resolved; ``findings`` are reasons to refuse it.
+    """An accepted configuration with all entries resolved.
 
     ``folder`` is the folder of the file, to which its paths are relative, and ``chosen`` has fields
     of a plan whose values replace those of the file.
@@ -48,7 +48,6 @@ class Resolved:
     chosen: Mapping[str, Any]
     tasks: tuple[TaskChoice, ...]
     models: tuple[ModelChoice, ...]
-    findings: tuple[Finding, ...]
 
     @property
     def unavailable(self) -> list[Finding]:
@@ -68,8 +67,7 @@ def resolve(path: Path, chosen: Mapping[str, Any]) -> Resolved:
     """Read the configuration at ``path`` and resolve its entries to tasks and models.
 
     ``chosen`` has fields of a plan, and ``iterations``, that replace those of the file before it is
-    validated. Raises :class:`~kgbench.errors.ConfigurationError` for what cannot be read, and for
-    what the shapes refuse.
+    validated. Raises :class:`~kgbench.errors.ConfigurationError` if the configuration is refused.
     """
     overrides = {
         re.sub("_[a-z]", lambda found: found[0][1].upper(), field): (field, _as_json(value))
@@ -82,9 +80,9 @@ def resolve(path: Path, chosen: Mapping[str, Any]) -> Resolved:
         key: [entry for each in trees for entry in gathering.entries(each, key)]
         for key in ("tasks", "models")
     }
-    tasks, findings = choices.tasks(written["tasks"], gathering.members(tree, "sizes"))
-    models, wrong = choices.models(written["models"])
-    findings += wrong
+    findings: list[Finding] = []
+    tasks = choices.tasks(written["tasks"], gathering.members(tree, "sizes"), findings)
+    models = choices.models(written["models"], findings)
     for key, entries in written.items():
         if not entries:
             findings.append(tree.finding("", f"there are no {key}; needed: at least one"))
@@ -93,11 +91,13 @@ def resolve(path: Path, chosen: Mapping[str, Any]) -> Resolved:
         message = f"unknown suite '{suite}': {nearest(suite, names.suites())}"
         findings.append(tree.finding("/suite", message))
     table = tree.value.get("prices")
-    if table is not None and not is_file(folder / table):
+    if table is not None and "prices" not in chosen and not is_file(folder / table):
         message = f"the price table is missing: there is no file {folder / table}"
         findings.append(tree.finding("/prices", message))
-    findings.sort(key=lambda f: (f.source != tree.source, f.source, f.line or 0))
-    return Resolved(folder, tree, chosen, tuple(tasks), tuple(models), tuple(findings))
+    if findings:
+        findings.sort(key=lambda f: (f.source != tree.source, f.source, f.line or 0))
+        raise ConfigurationError(findings)
+    return Resolved(folder, tree, chosen, tuple(tasks), tuple(models))
 
 
 def plan(
@@ -113,18 +113,14 @@ def plan(
     model specification that matches nothing in the configuration adds that model.
 
     Tasks and models that cannot be run here are left out; the plan lists them. Raises
-    :class:`~kgbench.errors.ConfigurationError` for a refused configuration, for a selection that
-    matches nothing, and if no task or no model is left.
+    :class:`~kgbench.errors.ConfigurationError` for a selection that matches nothing, and if no task
+    or no model is left.
     """
-    findings = list(resolved.findings)
+    findings: list[Finding] = []
     chosen_tasks = _selected_tasks(resolved, tasks, findings)
     chosen_models = _selected_models(resolved, models, findings)
-    available_tasks = tuple(
-        choice.value for choice in chosen_tasks if choice.value and not choice.missing
-    )
-    available_models = tuple(
-        choice.value for choice in chosen_models if choice.value and not choice.missing
-    )
+    available_tasks = tuple(task for choice in chosen_tasks if (task := choice.available))
+    available_models = tuple(setup for choice in chosen_models if (setup := choice.available))
     if not available_tasks:
         findings += _unavailable(chosen_tasks)
     if not available_models:

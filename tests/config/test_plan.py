@@ -99,6 +99,8 @@ def test_a_price_table_stands_beside_its_configuration(tmp_path):
     assert f"there is no file {tmp_path / 'ours.ttl'}" in finding.message
     assert plan.prices == tmp_path / "ours.ttl"
     assert "ours.ttl" not in plan.source_ttl
+    (tmp_path / "ours.ttl").unlink()
+    assert config.load(path, prices=tmp_path / "other.ttl").prices == tmp_path / "other.ttl"
 
 
 def test_entries_become_tasks_in_their_order(tmp_path):

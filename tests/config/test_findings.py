@@ -59,12 +59,10 @@ REFUSED = {
         changed("iterations: 2", "iterations: 0"),
         "6 /iterations found 0; allowed: a whole number from 1 to 1000000",
     ),
-    "iterations below 0": (changed("iterations: 2", "iterations: -3"), "6 /iterations found -3;"),
     "iterations as text": (
         changed("iterations: 2", "iterations: '20'"),
         "6 /iterations found the text '20'; allowed: a whole number from 1",
     ),
-    "iterations as real": (changed("iterations: 2", "iterations: 2.0"), "6 /iterations found 2.0;"),
     "iterations as truth value": (
         changed("iterations: 2", "iterations: true"),
         "6 /iterations found true; allowed",
@@ -77,13 +75,7 @@ REFUSED = {
         changed("iterations: 2", "iterations: []"),
         "6 /iterations found an empty list; allowed",
     ),
-    "iterations as object": (
-        changed("iterations: 2", "iterations: {n: 2}"),
-        "6 /iterations found an object or a list; allowed",
-    ),
     "iterations null": (changed("iterations: 2", "iterations:"), "6 /iterations found nothing"),
-    "iterations missing": (changed("iterations: 2\n", ""), "1  needed: either 'iterations'"),
-    "both iterations": (GOOD + "iterationsPerCase: 1\n", "1  needed: either 'iterations'"),
     "misspelt key": (
         changed("iterations: 2", "iteratons: 2"),
         "6 /iteratons unknown key 'iteratons': did you mean iterations",
@@ -92,16 +84,11 @@ REFUSED = {
         changed(TASK, "  - label: x\n    clas: RdfFriendCount\n"),
         "4 /tasks/0/clas unknown key 'clas': did you mean class?",
     ),
-    "misspelt optional key": (
-        GOOD + "cal_timeout: 3\n",
-        "7 /cal_timeout unknown key 'cal_timeout': did you mean callTimeout",
-    ),
     "key in the wrong place": (GOOD + "label: x\n", "7 /label the key 'label' does not belong"),
     "key with blanks": (
         GOOD + "call time out: 3\n",
         "7 /call time out unknown key 'call time out'",
     ),
-    "key with a prefix": (GOOD + "kgb:iterations: 3\n", "7 /kgb:iterations unknown key"),
     "key that is an IRI": (GOOD + "'https://example.org/x': 3\n", "unknown key 'https://example"),
     "key that is a blank node": (GOOD + "'_:x': 3\n", "7 /_:x unknown key '_:x'"),
     "key that is a keyword": (GOOD + "'@id': x\n", "7 /@id unknown key '@id'"),
@@ -115,10 +102,6 @@ REFUSED = {
         "3 /tasks/0 found an empty list; allowed: the name of a task",
     ),
     "task that is empty": (changed(TASK, "  - {}\n"), "3 /tasks/0 needed: 'class'"),
-    "task with params but no class": (
-        changed(TASK, "  - label: RdfFriendCount-turtle-1\n    params: {size: 3}\n"),
-        "3 /tasks/0 needed: 'class' wherever 'params' is given",
-    ),
     "params as text": (
         changed(TASK, "  - class: RdfFriendCount\n    params: size\n"),
         "4 /tasks/0/params found the text 'size'; allowed: an object",
@@ -155,30 +138,15 @@ REFUSED = {
         changed(MODEL, "  - {label: x, class: ModelGtp, params: {model: m}}\n"),
         "5 /models/0 unknown model class 'ModelGtp': did you mean ModelGpt",
     ),
-    "class without model": (
-        changed(MODEL, "  - {label: x, class: ModelGpt}\n"),
-        "5 /models/0 needed: 'model' in params",
-    ),
-    "class and spec": (
-        changed(MODEL, "  - {class: baseline, spec: 'baseline:oracle', params: {model: oracle}}\n"),
-        "5 /models/0 needed: either 'class'",
-    ),
     "misspelt sampling parameter": (
         changed(MODEL, "  - class: ModelGpt\n    params: {model: m, temprature: 1}\n"),
         "6 /models/0/params/temprature openai: unknown parameter 'temprature': did you mean temper",
-    ),
-    "timeout 0": (
-        GOOD + "callTimeout: 0\n",
-        "7 /callTimeout found 0; allowed: a number of seconds",
     ),
     "timeout as text": (
         GOOD + "callTimeout: soon\n",
         "7 /callTimeout found the text 'soon'; allow",
     ),
-    "concurrency 0": (GOOD + "concurrency: 0\n", "7 /concurrency found 0; allowed: a whole number"),
-    "negative seed": (GOOD + "seed: -1\n", "7 /seed found -1; allowed: a whole number from 0"),
     "size 0": (GOOD + "sizes: [1000, 0]\n", "7 /sizes/1 found 0; allowed: a whole number from 1"),
-    "size as text": (GOOD + "sizes: [big]\n", "7 /sizes/0 found the text 'big'; allowed"),
     "unknown suite": (
         GOOD + "suite: kgbnch-1\n",
         "7 /suite unknown suite 'kgbnch-1': did you mean",

@@ -6,11 +6,10 @@ from decimal import Decimal
 import pytest
 
 from kgbench import config
-from kgbench.config import graphs, names
+from kgbench.config import names
 from kgbench.errors import ConfigurationError
 from kgbench.model import Plan
 from kgbench.tasks import catalogue
-from kgbench.vocab import KGB
 from tests.support.config_files import GOOD, changed, write
 
 FULL = """\
@@ -283,25 +282,6 @@ def test_known_names_that_are_not_installed_are_passed_over(tmp_path, monkeypatc
     assert config.load(path, tasks=["Rdf*"], models=["baseline:*"]).passed_over == ()
 
 
-@pytest.mark.external
-def test_the_published_configuration_is_accepted(external_data):
-    """LLM-KG-Bench's own configuration gives all its tasks, models and iterations."""
-    path = external_data / "llm-kg-bench-v3" / "configuration.yml"
-
-    report = config.check(path)
-
-    assert report.findings == ()
-    assert (report.tasks, report.models, report.iterations) == (26, 35, 20)
-    plan = config.load(path, tasks=["Rdf*"], models=["GPT-*"])
-    assert len(plan.tasks) == 15
-    assert {model.connector for model in plan.models} == {"openai"}
-    assert plan.tasks[0].parameters == {"graphFormat": "turtle"}
-    friends = next(task for task in plan.tasks if task.label == "RdfFriendCount-nt-2")
-    assert friends == catalogue.labelled_tasks()["RdfFriendCount-nt-2"]
-    fixes = next(task for task in plan.tasks if task.label == "RdfSyntaxFixList-nt")
-    assert fixes.parameters["graphFormat"] == "ntriples"
-
-
 # --- includes -------------------------------------------------------------------------------
 
 
@@ -406,13 +386,3 @@ def test_the_quick_start_has_the_kinds_with_published_results():
     ]
     assert plan.iterations == 5
     assert len(config.quick_start(tasks=["RdfFriendCount-*"], iterations=1).tasks) == 8
-
-
-def test_the_context_knows_the_keys_of_the_shapes():
-    """Every term of the context is in kgbench's namespace or a standard one."""
-    assert {iri for iri in graphs.terms().values() if iri.startswith(KGB)} >= {
-        KGB.tasks,
-        KGB.models,
-        KGB.params,
-    }
-    assert graphs.context()["@vocab"] == graphs.UNKNOWN

@@ -112,8 +112,9 @@ def entries(tree: Tree, key: str) -> Iterator[Entry]:
 
     Raises :class:`~kgbench.errors.ConfigurationError` for params that are a list of lists.
     """
+    listed = isinstance(tree.value.get(key), list)
     for number, member in enumerate(members(tree, key)):
-        pointer = below(below("", key), number)
+        pointer = below(f"/{key}", number) if listed else f"/{key}"
         if isinstance(member, str):
             yield Entry(tree, pointer, text=member)
             continue

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -69,13 +69,13 @@ def key_of(predicate: str) -> str:
 class ConfigurationGraph:
     """The triples of a configuration, and the JSON pointer of each of its nodes.
 
-    The cells of a list have the pointer of the list; ``members`` has the pointers of literals in
-    lists, by the pointer of the list.
+    The cells of a list have the pointer of the list; ``members`` has the pointers of the
+    members of lists, by the pointer of the list.
     """
 
     triples: list[ox.Triple] = field(default_factory=list)
     places: dict[Term, str] = field(default_factory=dict)
-    members: dict[tuple[str, ox.Literal], str] = field(default_factory=dict)
+    members: dict[tuple[str, Term], str] = field(default_factory=dict)
 
     def object(self, value: Mapping[str, Any], pointer: str, *, within_params: bool) -> Term:
         """Add an object, whose keys all become properties, so that nothing is dropped."""
@@ -86,13 +86,15 @@ class ConfigurationGraph:
             predicate = terms()[key] if known else namespace + quote(key, safe="")
             position, inside = below(pointer, key), within_params or key == "params"
             if known and key in _lists() and not isinstance(member, list):
-                member = [member]  # noqa: PLW2901 - a single value is a list of one
-            several = isinstance(member, Several) or (
-                known and key == "params" and isinstance(member, list)
-            )
-            values = list(enumerate(member)) if several else [("", member)]
-            for number, one in values:
-                place = below(position, number) if several else position
+                one = self._value(member, position, within_params=inside)
+                self._add(node, predicate, self._list([(one, position)], position))
+                continue
+            values = [(member, position)]
+            if isinstance(member, Several):
+                values = [(one, position) for one in member]
+            elif known and key == "params" and isinstance(member, list):
+                values = [(one, below(position, number)) for number, one in enumerate(member)]
+            for one, place in values:
                 self._add(node, predicate, self._value(one, place, within_params=inside))
         return node
 
@@ -101,13 +103,17 @@ class ConfigurationGraph:
             return self.object(value, pointer, within_params=within_params)
         if not isinstance(value, list):
             return literal(value)
+        places = [below(pointer, number) for number in range(len(value))]
         members = [
-            self._value(member, below(pointer, number), within_params=within_params)
-            for number, member in enumerate(value)
+            (self._value(member, place, within_params=within_params), place)
+            for member, place in zip(value, places, strict=True)
         ]
+        return self._list(members, pointer)
+
+    def _list(self, members: Sequence[tuple[Term, str]], pointer: str) -> Term:
         head: Term = _NIL
-        for number, member in reversed(list(enumerate(members))):
-            self.members[pointer, member] = below(pointer, number)  # the first of equal ones
+        for member, place in reversed(members):
+            self.members[pointer, member] = place  # the first of equal ones
             cell = self._node(pointer)
             self._add(cell, RDF.first, member)
             self._add(cell, RDF.rest, head)

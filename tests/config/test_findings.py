@@ -114,6 +114,10 @@ REFUSED = {
     "empty tasks": (changed("\n" + TASK, " []\n"), "there are no tasks; needed: at least one"),
     "no models": (changed("models:\n" + MODEL, ""), "1  needed: 'models', a list of spec"),
     "tasks as number": (changed("\n" + TASK, " 5\n"), "2 /tasks"),
+    "one task without a list": (
+        changed("\n" + TASK, "\n  label: x\n  clas: y\n"),
+        "4 /tasks/clas unknown key 'clas': did you mean class?",
+    ),
     "label twice": (
         changed(TASK, TASK + "  - label: RdfFriendCount-turtle-1\n    class: RdfFriendCount\n"),
         "4 /tasks/1/label the label 'RdfFriendCount-turtle-1' is used twice",
@@ -245,7 +249,7 @@ TURTLE_REFUSED = {
     "loose blank node": (("<> a", "[] rdfs:label 'x' .\n<> a"), "a blank node is no part"),
     "not a list": (
         ('( "baseline:oracle" [', "[ a rdfs:List ; rdfs:member ["),
-        "/models/0/rdfs:member unknown key 'rdfs:member': known are class, label, params, spec",
+        "/models/rdfs:member unknown key 'rdfs:member': known are class, label, params, spec",
     ),
     "shared node": (
         ("[ param:size 2000 ] ]\n    )", "_:p ] [ kgb:params _:p ] ) ; kgb:seed 0"),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark configurations: YAML, JSON or Turtle -> RDF -> SHACL -> :class:`~kgbench.model.Plan`.
+"""Benchmark configurations: YAML, JSON or Turtle -> tree -> :class:`~kgbench.model.Plan`.
 
-The allowed content of a configuration is defined in ``shapes/configuration.ttl`` and documented in
+The tree becomes RDF for its validation, and the plan for its record. The allowed content of a
+configuration is defined in ``shapes/configuration.ttl`` and documented in
 ``docs/configuration.md``.
 """
 
@@ -10,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgbench import resources
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import ModelSetup, Plan
 
 if TYPE_CHECKING:
-    from kgbench.config.planning import Resolved
     from kgbench.connectors.permissions import Requirement
 
 __all__ = ["Report", "check", "load", "model_setup", "quick_start", "validate"]
@@ -46,15 +46,14 @@ class Report:
 
 def check(path: str | Path) -> Report:
     """Check the configuration at ``path`` without running it."""
+    from kgbench.config import planning
     from kgbench.connectors.permissions import requirements
 
     try:
-        resolved = _resolved(path)
+        resolved = planning.resolve(Path(path), {})
     except ConfigurationError as error:
         return Report(tuple(error.findings))
-    if resolved.findings:
-        return Report(resolved.findings)
-    values = resolved.gathered.settings.values
+    values = resolved.tree.value
     per_case = "iterationsPerCase" in values
     return Report(
         findings=(),
@@ -62,8 +61,8 @@ def check(path: str | Path) -> Report:
         requirements=tuple(
             needed
             for choice in resolved.models
-            if choice.value and not choice.missing
-            for needed in requirements(choice.value)
+            if (setup := choice.available)
+            for needed in requirements(setup)
         ),
         tasks=len(resolved.tasks),
         models=len(resolved.models),
@@ -82,13 +81,14 @@ def load(
     *,
     tasks: Sequence[str] | None = None,
     models: Sequence[str] | None = None,
-    iterations: int | None = None,
+    **overrides: Any,
 ) -> Plan:
     """Load the configuration at ``path`` as a plan.
 
     ``tasks`` are patterns over task labels and classes, ``models`` patterns over labels, model ids
     and specifications, or specifications of models that the configuration lacks; both keep the
-    order of the configuration. ``iterations`` overrides that of the configuration.
+    order of the configuration. ``overrides`` are fields of a plan, such as ``iterations``, that
+    replace those of the configuration before it is validated, except for ``None``.
 
     Selected tasks and models that cannot be run here are left out; the plan lists them. Raises
     :class:`~kgbench.errors.ConfigurationError` if the configuration is refused, if a selection
@@ -96,23 +96,23 @@ def load(
     """
     from kgbench.config import planning
 
-    return planning.plan(
-        _resolved(path), Path(path).stem, tasks=tasks, models=models, iterations=iterations
-    )
+    chosen = {field: value for field, value in overrides.items() if value is not None}
+    resolved = planning.resolve(Path(path), chosen)
+    return planning.plan(resolved, Path(path).stem, tasks=tasks, models=models)
 
 
 def quick_start(
     *,
     tasks: Sequence[str] | None = None,
     models: Sequence[str] | None = None,
-    iterations: int | None = None,
+    **overrides: Any,
 ) -> Plan:
     """Return the plan without a configuration: baseline models, tasks of ``quick-start.yaml``.
 
-    ``tasks`` are patterns over all installed tasks.
+    ``tasks`` are patterns over all installed tasks; the rest as for :func:`load`.
     """
     path = resources.path("tasks", ANY_TASK if tasks else QUICK_START)
-    return load(path, tasks=tasks, models=models, iterations=iterations)
+    return load(path, tasks=tasks, models=models, **overrides)
 
 
 def model_setup(spec: str) -> ModelSetup:
@@ -123,9 +123,3 @@ def model_setup(spec: str) -> ModelSetup:
     from kgbench.config import specs
 
     return specs.model_setup(spec)
-
-
-def _resolved(path: str | Path) -> Resolved:
-    from kgbench.config import gathering, planning
-
-    return planning.resolve(gathering.gather(Path(path)))

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Generic, TypeAlias, TypeVar
 
 from kgbench.config import names, specs
-from kgbench.config.settings import Entry
+from kgbench.config.gathering import Entry
 from kgbench.connectors import declared
-from kgbench.errors import Finding, ModelSpecError, TaskError
+from kgbench.errors import Finding, KgbenchError, ModelSpecError, TaskError
 from kgbench.model import Json, ModelSetup, Task
 from kgbench.nearest import nearest
 from kgbench.tasks import catalogue, locked_classes, successors
@@ -37,6 +37,11 @@ class Choice(Generic[V]):
     value: V | None
     missing: str = ""
 
+    @property
+    def available(self) -> V | None:
+        """The task or model, if it can be run here."""
+        return None if self.missing else self.value
+
 
 TaskChoice: TypeAlias = Choice[Task]
 ModelChoice: TypeAlias = Choice[ModelSetup]
@@ -50,48 +55,56 @@ def is_pattern(text: str) -> bool:
 # --- tasks ----------------------------------------------------------------------------------
 
 
-def tasks(entries: Sequence[Entry], sizes: Sequence[int]) -> tuple[list[TaskChoice], list[Finding]]:
-    """Return the selected tasks, in each of ``sizes`` if they have a size, and the findings."""
+def tasks(
+    entries: Iterable[Entry], sizes: Sequence[int], findings: list[Finding]
+) -> list[TaskChoice]:
+    """Return the selected tasks, in each of ``sizes`` if they have a size; add the findings."""
     selected: list[TaskChoice] = []
-    findings: list[Finding] = []
     for entry in entries:
-        chosen, wrong = _of_entry(entry)
-        findings += wrong
         by_pattern = entry.text is not None and is_pattern(entry.text)
-        sized, refused = _sized(chosen, sizes)
-        findings += refused
-        for choice in sized:
-            if any(choice.label == other.label for other in selected):
-                if not by_pattern:
-                    findings.append(_twice(entry, choice.label))
-            else:
+        for choice in _sized(_of_entry(entry, findings), sizes, findings):
+            if all(choice.label != other.label for other in selected):
                 selected.append(choice)
-    return selected, findings
+            elif not by_pattern:
+                findings.append(_twice(entry, choice.label))
+    return selected
 
 
 def _twice(entry: Entry, label: str) -> Finding:
-    position = entry if entry.label is None else replace(entry, pointer=f"{entry.pointer}/label")
+    position = entry if entry.label is None else entry.at("label")
     return position.finding(f"the label '{label}' is used twice; each label names one thing")
 
 
-def _of_entry(entry: Entry) -> tuple[list[TaskChoice], list[Finding]]:
+def _of_entry(entry: Entry, findings: list[Finding]) -> list[TaskChoice]:
+    labelled = catalogue.labelled_tasks()
     if entry.text is not None and is_pattern(entry.text):
-        return _by_pattern(entry, entry.text)
+        matching = [task for label, task in labelled.items() if fnmatchcase(label, entry.text)]
+        if not matching:
+            hint = nearest(entry.text, labelled)
+            findings.append(entry.finding(f"no task matches '{entry.text}': {hint}"))
+        return [_choice(entry, task) for task in matching]
     name = entry.text or entry.class_name or entry.label or ""
     label = entry.label or name
-    if entry.class_name is None and name in catalogue.labelled_tasks():
-        return [_choice(entry, catalogue.labelled_tasks()[name])], []
+    if entry.class_name is None and name in labelled:
+        return [_choice(entry, labelled[name])]
     name = successors.successor(name)
     if name in catalogue.task_classes():
-        return _by_class(entry, name, label)
+        return _by_class(entry, name, label, findings)
     if name in catalogue.unusable():
         missing = f"the task class '{name}' cannot be used: {catalogue.unusable()[name]}"
-        return [Choice(entry, label, (label, name), None, missing)], []
-    if name in names.task_class_names():
-        reason = names.why_no_task_class(name)
+        return [Choice(entry, label, (label, name), None, missing)]
+    if name in names.task_classes():
+        reason = names.task_classes()[name]
         missing = f"the task class '{name}' is not installed{reason and f': {reason}'}"
-        return [Choice(entry, label, (label, name), None, missing)], []
-    return [], [_unknown_task(entry, name)]
+        return [Choice(entry, label, (label, name), None, missing)]
+    known = {*catalogue.task_classes(), *names.task_classes()}
+    if entry.class_name is not None:
+        message = f"unknown task class '{name}': {nearest(name, known)}"
+        findings.append(entry.at("class").finding(message))
+    else:
+        hint = nearest(name, {*labelled, *known})
+        findings.append(entry.finding(f"unknown task '{name}': {hint}"))
+    return []
 
 
 def _choice(entry: Entry, task: Task) -> TaskChoice:
@@ -99,63 +112,49 @@ def _choice(entry: Entry, task: Task) -> TaskChoice:
     return Choice(entry, task.label, (task.label, task.task_class), task, missing)
 
 
-def _by_pattern(entry: Entry, pattern: str) -> tuple[list[TaskChoice], list[Finding]]:
-    known = catalogue.labelled_tasks()
-    matching = [
-        _choice(entry, task) for label, task in known.items() if fnmatchcase(label, pattern)
-    ]
-    if matching:
-        return matching, []
-    return [], [entry.finding(f"no task matches '{pattern}': {nearest(pattern, known)}")]
-
-
-def _by_class(entry: Entry, name: str, label: str) -> tuple[list[TaskChoice], list[Finding]]:
+def _by_class(entry: Entry, name: str, label: str, findings: list[Finding]) -> list[TaskChoice]:
     sizes = entry.params.get(SIZE)
     if isinstance(sizes, list) and len(sizes) > 1 and SIZE in catalogue.task_class(name).parameters:
-        return _by_size(entry, name, label, sizes)
+        params = [{**entry.params, SIZE: size} for size in sizes]
+        return [
+            choice
+            for one in params
+            for choice in _by_class(
+                replace(entry, params=one), name, f"{label}-{one[SIZE]}", findings
+            )
+        ]
     reasons = {
         key: note
         for key, value in entry.params.items()
-        if (note := names.why_no_value(name, key, value)) is not None
+        if (note := names.unusable_values().get((name, key, str(value)))) is not None
     }
     others = {key: value for key, value in entry.params.items() if key not in reasons}
     try:
         task = _make_task(name, label, others)
-        if reasons:
-            missing = (
-                f"{name} does not take this {' and '.join(reasons)}: {'; '.join(reasons.values())}"
-            )
-            return [Choice(entry, label, (label, name), None, missing)], []
-        return [_choice(entry, task)], []
     except TaskError as error:
-        wrong = [
-            entry.finding(str(refusal), parameter)
-            for parameter, value in entry.params.items()
-            if (refusal := _refused(name, label, {parameter: value})) is not None
-        ]
-        return [], wrong or [entry.finding(str(error))]
+        refused = {
+            key: _error(_make_task, name, label, {key: value})
+            for key, value in entry.params.items()
+        }
+        findings += _of_params(entry, refused) or [entry.finding(str(error))]
+        return []
+    if not reasons:
+        return [_choice(entry, task)]
+    missing = f"{name} does not take this {' and '.join(reasons)}: {'; '.join(reasons.values())}"
+    return [Choice(entry, label, (label, name), None, missing)]
 
 
-def _by_size(
-    entry: Entry, name: str, label: str, sizes: list[Json]
-) -> tuple[list[TaskChoice], list[Finding]]:
-    """Return a separate task for each size that an entry lists."""
-    selected: list[TaskChoice] = []
-    findings: list[Finding] = []
-    for size in sizes:
-        entry_of_size = replace(entry, params={**entry.params, SIZE: size})
-        chosen, wrong = _by_class(entry_of_size, name, f"{label}-{size}")
-        selected += chosen
-        findings += wrong
-    return selected, findings
-
-
-def _refused(name: str, label: str, params: Mapping[str, Json]) -> TaskError | None:
+def _error(make: Callable[..., object], *arguments: object) -> KgbenchError | None:
+    """Return the error that a call raises about a task or model, if any."""
     try:
-        _make_task(name, label, params)
-    except TaskError as error:
+        make(*arguments)
+    except (TaskError, ModelSpecError) as error:
         return error
     return None
+
+
+def _of_params(entry: Entry, refused: Mapping[str, KgbenchError | None]) -> list[Finding]:
+    return [entry.finding(str(error), name) for name, error in refused.items() if error]
 
 
 def _make_task(name: str, label: str, params: Mapping[str, Json]) -> Task:
@@ -164,40 +163,24 @@ def _make_task(name: str, label: str, params: Mapping[str, Json]) -> Task:
     return task
 
 
-def _unknown_task(entry: Entry, name: str) -> Finding:
-    if entry.class_name is not None:
-        known = {*catalogue.task_classes(), *names.task_class_names()}
-        position = replace(entry, pointer=f"{entry.pointer}/class")
-        return position.finding(f"unknown task class '{name}': {nearest(name, known)}")
-    known = {*catalogue.labelled_tasks(), *catalogue.task_classes(), *names.task_class_names()}
-    return entry.finding(f"unknown task '{name}': {nearest(name, known)}")
-
-
 def _sized(
-    chosen: Sequence[TaskChoice], sizes: Sequence[int]
-) -> tuple[list[TaskChoice], list[Finding]]:
-    """Repeat each choice for all sizes, unless it has no size or fixes it; also the findings."""
-    selected: list[TaskChoice] = []
-    findings: list[Finding] = []
+    chosen: Iterable[TaskChoice], sizes: Sequence[int], findings: list[Finding]
+) -> Iterator[TaskChoice]:
+    """Repeat each choice for all sizes, unless it has no size or fixes it."""
     for choice in chosen:
         task = choice.value
         if task is None or not sizes or not _takes_sizes(choice.entry, task):
-            selected.append(choice)
+            yield choice
             continue
         for size in dict.fromkeys(sizes):
             label = task.label if len(set(sizes)) == 1 else f"{task.label}-{size}"
             try:
                 of_size = _make_task(task.task_class, label, {**task.parameters, SIZE: size})
             except TaskError as error:
-                message = (
-                    f"{error}; leave the size out of sizes, or give the task one in its params"
-                )
-                findings.append(choice.entry.finding(message))
+                advice = "leave the size out of sizes, or give the task one in its params"
+                findings.append(choice.entry.finding(f"{error}; {advice}"))
                 continue
-            selected.append(
-                replace(choice, label=label, names=(label, *choice.names), value=of_size)
-            )
-    return selected, findings
+            yield replace(choice, label=label, names=(label, *choice.names), value=of_size)
 
 
 def _takes_sizes(entry: Entry, task: Task) -> bool:
@@ -210,22 +193,22 @@ def _takes_sizes(entry: Entry, task: Task) -> bool:
 # --- models ---------------------------------------------------------------------------------
 
 
-def models(entries: Iterable[Entry]) -> tuple[list[ModelChoice], list[Finding]]:
-    """Return the selected models, and the findings."""
+def models(entries: Iterable[Entry], findings: list[Finding]) -> list[ModelChoice]:
+    """Return the selected models; add the findings."""
     selected: list[ModelChoice] = []
-    findings: list[Finding] = []
     for entry in entries:
         try:
             choice = model(entry)
         except ModelSpecError as error:
-            findings += _refused_params(entry) or [_model_place(entry).finding(str(error))]
+            place = entry if entry.spec is None else entry.at("spec")
+            findings += _refused_params(entry) or [place.finding(str(error))]
             continue
         # Different labels imply different IRIs, which are made from the labels.
         if any(choice.label == other.label for other in selected):
             findings.append(_twice(entry, choice.label))
         else:
             selected.append(choice)
-    return selected, findings
+    return selected
 
 
 def model(entry: Entry) -> ModelChoice:
@@ -253,18 +236,13 @@ def model(entry: Entry) -> ModelChoice:
 
 def _refused_params(entry: Entry) -> list[Finding]:
     """Return a finding for each invalid parameter, unless the class itself is refused."""
-    if entry.class_name is None or _refusal(entry, {}) is not None:
+
+    def refused(params: Mapping[str, Json]) -> KgbenchError | None:
+        return _error(model, replace(entry, params={"model": "any", **params}))
+
+    if entry.class_name is None or refused({}) is not None:
         return []
-    refused = {name: _refusal(entry, {name: value}) for name, value in entry.params.items()}
-    return [entry.finding(str(error), name) for name, error in refused.items() if error]
-
-
-def _refusal(entry: Entry, params: Mapping[str, Json]) -> ModelSpecError | None:
-    try:
-        model(replace(entry, params={"model": "any", **params}))
-    except ModelSpecError as error:
-        return error
-    return None
+    return _of_params(entry, {name: refused({name: value}) for name, value in entry.params.items()})
 
 
 def choice_of(entry: Entry, setup: ModelSetup) -> ModelChoice:
@@ -282,8 +260,3 @@ def choice_of(entry: Entry, setup: ModelSetup) -> ModelChoice:
         declared.check(setup)
     of_model = (setup.label, setup.model_id, setup.spec)
     return Choice(entry, setup.label, of_model, setup, missing)
-
-
-def _model_place(entry: Entry) -> Entry:
-    key = "spec" if entry.spec is not None else None
-    return entry if key is None else replace(entry, pointer=f"{entry.pointer}/{key}")

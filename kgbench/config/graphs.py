@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations as RDF graphs, with the position of each node in the file.
-
-YAML and JSON become RDF through ``ontology/context.jsonld``; Turtle is RDF already.
-"""
+"""Configurations as RDF graphs, as ``ontology/context.jsonld`` defines them for JSON-LD."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -16,15 +13,9 @@ from urllib.parse import quote, unquote
 import pyoxigraph as ox
 
 from kgbench import resources
-from kgbench.config import json_tree, turtle_graph, yaml_tree
-from kgbench.config.credentials import in_graph_terms, in_text, in_tree, without_keys
-from kgbench.config.documents import Document
-from kgbench.config.trees import MAX_DEPTH, Tree, below
-from kgbench.errors import ConfigurationError, Finding
-from kgbench.model import Json
-from kgbench.rdf.quads import IndexedQuads
-from kgbench.validation.data import TYPE, Data, Term
-from kgbench.vocab import KGB, RDF, XSD, Namespace, compact
+from kgbench.config.trees import Several, below
+from kgbench.validation.data import TYPE, Term
+from kgbench.vocab import KGB, RDF, XSD, Namespace
 
 # Parameters are properties in one namespace; unknown keys become properties in another, so that the
 # shapes see and refuse them.
@@ -34,117 +25,7 @@ UNKNOWN = Namespace("https://w3id.org/kgbench/unknown-key#")
 CONFIGURATION = KGB.Configuration
 PART = KGB.ConfigurationPart
 
-# Names of keys in the first version of LLM-KG-Bench.
-_FORMER_KEYS = {"tasks": "tests"}
-
-# The IRIs of nodes made from YAML and JSON contain their pointer.
-_PLACE = "urn:kgbench:document#"
-
-_FIRST, _REST, _NIL = (ox.NamedNode(iri) for iri in (RDF.first, RDF.rest, RDF.nil))
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigurationGraph:
-    """The graph of one file, with its root node and the JSON pointer of each node."""
-
-    source: str
-    triples: tuple[ox.Triple, ...]
-    root: Term
-    tree: Tree
-    places: dict[Term, str] = field(default_factory=dict)
-    graph: Data = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "graph", Data(IndexedQuads(self.triples)))
-
-    def finding(self, pointer: str, message: str) -> Finding:
-        """Return a finding about the value at ``pointer``, with its line if it is known."""
-        position = self.tree.written(pointer)
-        return without_keys(Finding(self.source, position, message, self.tree.line(position)))
-
-    def one(self, node: Term, prop: str) -> Term | None:
-        """Return a value of ``prop`` (IRI) at ``node``, or ``None``."""
-        return next(iter(self.graph.values(node, ox.NamedNode(prop))), None)
-
-    def statements(self, node: Term) -> list[tuple[str, Term]]:
-        """Return the predicates (IRIs) and values of ``node``."""
-        properties = self.graph.about(node)
-        return [
-            (predicate.value, value) for predicate in properties for value in properties[predicate]
-        ]
-
-    def cells(self, head: Term) -> list[tuple[Term, Term]] | None:
-        """Return the cells of a list with their members, or ``None`` for a malformed list."""
-        pairs: dict[Term, Term] = {}
-        while head != _NIL:
-            values = self.graph.values(head, _FIRST)
-            after = self.graph.values(head, _REST)
-            if len(values) != 1 or len(after) != 1 or head in pairs:
-                return None
-            pairs[head] = values[0]
-            head = after[0]
-        return list(pairs.items())
-
-    def members(self, head: Term) -> list[Term] | None:
-        """Return the members of a list, or ``None`` for a malformed list."""
-        cells = self.cells(head)
-        return None if cells is None else [member for _, member in cells]
-
-
-def read(document: Document, root_type: str = CONFIGURATION) -> ConfigurationGraph:
-    """Return the graph of ``document``, whose root has the type ``root_type``.
-
-    Raises :class:`~kgbench.errors.ConfigurationError` for syntax errors, API keys, nulls, and
-    statements that are not connected to the root.
-    """
-    suspicious = in_text(document.source, document.text)
-    try:
-        return _read(document, root_type, suspicious)
-    except ConfigurationError as error:
-        known = {(f.line, f.message) for f in error.findings}
-        new_findings = [f for f in suspicious if (f.line, f.message) not in known]
-        raise ConfigurationError(
-            [without_keys(f) for f in (*error.findings, *new_findings)]
-        ) from None
-
-
-def _read(document: Document, root_type: str, suspicious: list[Finding]) -> ConfigurationGraph:
-    if document.syntax == "turtle":
-        if suspicious:
-            raise ConfigurationError([])
-        triples = turtle_graph.read(document.source, document.text)
-        tree = Tree(document.source)
-        keys = in_graph_terms(document.source, [t.value for triple in triples for t in triple])
-        if keys:
-            raise ConfigurationError(keys)
-        root = turtle_graph.root(document.source, triples, root_type)
-        turtle_graph.check_tree(document.source, triples, root)
-    else:
-        reader = yaml_tree if document.syntax == "yaml" else json_tree
-        tree = _with_present_keys(reader.read(document.source, document.text))
-        keys = in_tree(tree)
-        if keys or suspicious:
-            raise ConfigurationError(keys)
-        triples, root = _triples(tree, root_type), ox.NamedNode(_PLACE)
-    graph = ConfigurationGraph(document.source, tuple(triples), root, tree)
-    _walk(graph)
-    if document.syntax == "turtle":
-        turtle_graph.check_connected(document.source, triples, graph.places)
-    return graph
-
-
-def _with_present_keys(tree: Tree) -> Tree:
-    """Replace former names of keys by the current ones; findings keep the former names."""
-    if isinstance(tree.value, dict):
-        for present, former in _FORMER_KEYS.items():
-            if former in tree.value and present not in tree.value:
-                tree.former[present] = former
-                members = tree.value.items()
-                tree.value = {present if key == former else key: member for key, member in members}
-    return tree
-
-
-# --- YAML and JSON --------------------------------------------------------------------------
+_NIL = ox.NamedNode(RDF.nil)
 
 
 @cache
@@ -170,96 +51,100 @@ def _lists() -> frozenset[str]:
     return frozenset(key for key, value in items if value.get("@container") == "@list")
 
 
-def _triples(tree: Tree, root_type: str) -> Collection[ox.Triple]:
-    if not isinstance(tree.value, dict):
-        kind = "a list" if isinstance(tree.value, list) else "a single value"
-        tree.note("", f"found {kind}; allowed: an object with keys such as 'tasks' and 'models'")
-    if tree.findings:
-        raise ConfigurationError(tree.findings)
-    document = {
-        "@context": context(),
-        **_object(tree.value, "", within_params=False),
-        "@type": root_type,
-    }
-    # pyoxigraph's parser does not load remote contexts.
-    quads = ox.parse(json.dumps(document), format=ox.RdfFormat.JSON_LD)
-    return dict.fromkeys(quad.triple for quad in quads).keys()
-
-
-def _object(value: dict[str, Json], pointer: str, *, within_params: bool) -> dict[str, Json]:
-    """Return a JSON-LD node with an IRI, all of whose keys expand, so that nothing is dropped."""
-    node: dict[str, Json] = {"@id": _PLACE + quote(pointer)}
-    for key, member in value.items():
-        known = not within_params and key in terms()
-        position = below(pointer, key)
-        name = key if known else quote(key, safe="")
-        inside = within_params or key == "params"
-        if isinstance(member, list) and known and (key in _lists() or key == "params"):
-            node[name] = [
-                _value(item, below(position, number), within_params=inside)
-                for number, item in enumerate(member)
-            ]
-        else:
-            node[name] = _value(member, position, within_params=inside)
-    return node
-
-
-def _value(value: Json, pointer: str, *, within_params: bool) -> Json:
-    if isinstance(value, dict):
-        return _object(value, pointer, within_params=within_params)
-    if isinstance(value, list):
-        members = [
-            _value(item, below(pointer, number), within_params=within_params)
-            for number, item in enumerate(value)
-        ]
-        return {"@list": members}
-    # Numbers become typed values: JSON-LD would convert 5.0 to 5, and 2^60 to a double.
-    if isinstance(value, bool):
-        return {"@value": "true" if value else "false", "@type": XSD.boolean}
-    if isinstance(value, int):
-        return {"@value": str(value), "@type": XSD.integer}
-    if isinstance(value, float):
-        return {"@value": repr(value), "@type": XSD.double}
-    return {"@value": value}
-
-
-# --- places ---------------------------------------------------------------------------------
-
-
-def key_of(predicate: str) -> str:
-    """Return the key in YAML and JSON for a property; other properties in short form."""
-    for namespace in (PARAMETER, UNKNOWN):
-        if predicate.startswith(namespace):
-            return unquote(predicate.removeprefix(namespace))
-    return _keys().get(predicate) or compact(predicate)
-
-
 @cache
-def _keys() -> dict[str, str]:
+def keys() -> dict[str, str]:
+    """Return the key of every IRI in the context."""
     return {iri: key for key, iri in terms().items()}
 
 
-def _walk(graph: ConfigurationGraph) -> None:
-    """Record the pointer of every node that is reachable from the root."""
-    pending: list[tuple[Term, str]] = [(graph.root, "")]
-    while pending:
-        node, pointer = pending.pop()
-        if node in graph.places or isinstance(node, ox.Literal):
-            continue
-        if node.value.startswith(_PLACE):
-            pointer = unquote(node.value.removeprefix(_PLACE))
-        if pointer.count("/") > MAX_DEPTH:
-            raise graph.tree.refusal("", f"nested deeper than {MAX_DEPTH} levels")
-        graph.places[node] = pointer
-        for predicate, value in graph.statements(node):
-            if predicate != TYPE.value:
-                pending += _members(graph, value, below(pointer, key_of(predicate)))
+def key_of(predicate: str) -> str:
+    """Return the key of a property in the graph of a configuration."""
+    for namespace in (PARAMETER, UNKNOWN):
+        if predicate.startswith(namespace):
+            return unquote(predicate.removeprefix(namespace))
+    return keys()[predicate]
 
 
-def _members(graph: ConfigurationGraph, value: Term, pointer: str) -> list[tuple[Term, str]]:
-    """Return ``value``, or the members of a list, whose cells get the pointer of the list."""
-    cells = graph.cells(value)
-    if not cells:
-        return [(value, pointer)]
-    graph.places.update((cell, pointer) for cell, _ in cells)
-    return [(member, below(pointer, number)) for number, (_, member) in enumerate(cells)]
+@dataclass(slots=True)
+class ConfigurationGraph:
+    """The triples of a configuration, and the JSON pointer of each of its nodes.
+
+    The cells of a list have the pointer of the list; ``members`` has the pointers of the
+    members of lists, by the pointer of the list.
+    """
+
+    triples: list[ox.Triple] = field(default_factory=list)
+    places: dict[Term, str] = field(default_factory=dict)
+    members: dict[tuple[str, Term], str] = field(default_factory=dict)
+
+    def object(self, value: Mapping[str, Any], pointer: str, *, within_params: bool) -> Term:
+        """Add an object, whose keys all become properties, so that nothing is dropped."""
+        node = self._node(pointer)
+        for key, member in value.items():
+            known = not within_params and key in terms()
+            namespace = PARAMETER if within_params else UNKNOWN
+            predicate = terms()[key] if known else namespace + quote(key, safe="")
+            position, inside = below(pointer, key), within_params or key == "params"
+            if known and key in _lists() and not isinstance(member, list):
+                one = self._value(member, position, within_params=inside)
+                self._add(node, predicate, self._list([(one, position)], position))
+                continue
+            values = [(member, position)]
+            if isinstance(member, Several):
+                values = [(one, position) for one in member]
+            elif known and key == "params" and isinstance(member, list):
+                values = [(one, below(position, number)) for number, one in enumerate(member)]
+            for one, place in values:
+                self._add(node, predicate, self._value(one, place, within_params=inside))
+        return node
+
+    def _value(self, value: Any, pointer: str, *, within_params: bool) -> Term:
+        if isinstance(value, dict):
+            return self.object(value, pointer, within_params=within_params)
+        if not isinstance(value, list):
+            return literal(value)
+        places = [below(pointer, number) for number in range(len(value))]
+        members = [
+            (self._value(member, place, within_params=within_params), place)
+            for member, place in zip(value, places, strict=True)
+        ]
+        return self._list(members, pointer)
+
+    def _list(self, members: Sequence[tuple[Term, str]], pointer: str) -> Term:
+        head: Term = _NIL
+        for member, place in reversed(members):
+            self.members[pointer, member] = place  # the first of equal ones
+            cell = self._node(pointer)
+            self._add(cell, RDF.first, member)
+            self._add(cell, RDF.rest, head)
+            head = cell
+        return head
+
+    def _node(self, pointer: str) -> ox.BlankNode:
+        node = ox.BlankNode()
+        self.places[node] = pointer
+        return node
+
+    def _add(self, subject: Term, predicate: str, value: Term) -> None:
+        self.triples.append(ox.Triple(subject, ox.NamedNode(predicate), value))
+
+
+def of(value: Mapping[str, Any], root_type: str) -> ConfigurationGraph:
+    """Return the graph of a configuration, whose root has the type ``root_type``."""
+    graph = ConfigurationGraph()
+    root = graph.object(value, "", within_params=False)
+    graph.triples.append(ox.Triple(root, TYPE, ox.NamedNode(root_type)))
+    return graph
+
+
+def literal(value: Any) -> ox.Literal:
+    """Return a single value as a literal; what is one already stays as it is."""
+    if isinstance(value, ox.Literal):
+        return value
+    if isinstance(value, bool):
+        return ox.Literal("true" if value else "false", datatype=ox.NamedNode(XSD.boolean))
+    if isinstance(value, int):
+        return ox.Literal(str(value), datatype=ox.NamedNode(XSD.integer))
+    if isinstance(value, float):
+        return ox.Literal(repr(value), datatype=ox.NamedNode(XSD.double))
+    return ox.Literal(value)

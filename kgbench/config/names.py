@@ -15,30 +15,36 @@ from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import KGB, SH, SKOS, XSD
 
-
-def task_class_names() -> frozenset[str]:
-    """Return the names of all task classes that have been published."""
-    return frozenset(_names(KGB.TaskClassName))
+_TRUE = ox.Literal(value=True)
 
 
-def why_no_task_class(name: str) -> str:
-    """Return why a published task class cannot be run here; empty if no reason is declared."""
-    return _notes(KGB.TaskClassName).get(name, "")
+def task_classes() -> Mapping[str, str]:
+    """Return why each published task class cannot be run here; empty if no reason is declared."""
+    return _texts(KGB.TaskClassName, SKOS.scopeNote)
 
 
-def why_no_value(task_class: str, parameter: str, value: object) -> str | None:
-    """Return why a published value of a parameter cannot be run; ``None`` for other values."""
-    return _values().get((task_class, parameter, str(value)))
+@cache
+def unusable_values() -> Mapping[tuple[str, str, str], str]:
+    """Return why published values cannot be run, by task class, parameter and value as text."""
+    declared = shipped("shapes", "known-names.ttl")
+    parts = (KGB.className, KGB.parameterName, SKOS.notation, SKOS.scopeNote)
+    return {
+        (task_class, parameter, value): note
+        for node in declared.instances(KGB.ParameterValueName)
+        for task_class, parameter, value, note in [[declared.required(node, p) for p in parts]]
+    }
 
 
 def model_classes() -> dict[str, str]:
     """Return the connector of each known class of models (``ModelGpt``: ``openai``)."""
-    return {name: connector for name, connector in _names(KGB.ModelClassName).items() if connector}
+    classes = _texts(KGB.ModelClassName, KGB.connector)
+    return {name: connector for name, connector in classes.items() if connector}
 
 
 def models_without_connector() -> Mapping[str, str]:
     """Return the known classes of models without a connector, with the reasons."""
-    return {name: note for name, note in _notes(KGB.ModelClassName).items() if not _connector(name)}
+    notes, known = _texts(KGB.ModelClassName, SKOS.scopeNote), model_classes()
+    return {name: note for name, note in notes.items() if name not in known}
 
 
 @cache
@@ -54,7 +60,7 @@ def known_connectors() -> list[str]:
 
 def sampling_parameters() -> frozenset[str]:
     """Return the known sampling parameters, which are passed on to the provider."""
-    return frozenset(_names(KGB.SamplingParameter))
+    return frozenset(_texts(KGB.SamplingParameter, KGB.connector))
 
 
 class SamplingRange(NamedTuple):
@@ -110,49 +116,21 @@ def checked_suite(name: str) -> str:
 def suites_of_results() -> frozenset[str]:
     """Return the short names of the suites whose cases come from imported results."""
     declared = shipped("ontology", "suites.ttl")
-    chosen = declared.subjects(KGB.casesFromResults, ox.Literal(True))  # noqa: FBT003 - a term
-    return frozenset(declared.required(suite, SKOS.notation) for suite in chosen)
+    return frozenset(
+        declared.required(suite, SKOS.notation)
+        for suite in declared.subjects(KGB.casesFromResults, _TRUE)
+    )
 
 
 @cache
 def suites_of_judgements() -> frozenset[str]:
     """Return the IRIs of the suites of runs of judge models."""
     declared = shipped("ontology", "suites.ttl")
-    chosen = declared.subjects(KGB.judgements, ox.Literal(True))  # noqa: FBT003 - a term
-    return frozenset(suite.value for suite in chosen)
-
-
-def _connector(name: str) -> str:
-    return _names(KGB.ModelClassName)[name]
+    return frozenset(suite.value for suite in declared.subjects(KGB.judgements, _TRUE))
 
 
 @cache
-def _notes(kind: str) -> Mapping[str, str]:
-    """Return the declared reasons why names of a kind cannot be run."""
-    return _texts(kind, SKOS.scopeNote)
-
-
-@cache
-def _values() -> Mapping[tuple[str, str, str], str]:
-    """Return the reasons for known parameter values, by task class, parameter and value."""
-    declared = shipped("shapes", "known-names.ttl")
-    return {
-        (
-            declared.required(node, KGB.className),
-            declared.required(node, KGB.parameterName),
-            declared.required(node, SKOS.notation),
-        ): declared.required(node, SKOS.scopeNote)
-        for node in declared.instances(KGB.ParameterValueName)
-    }
-
-
-@cache
-def _names(kind: str) -> dict[str, str]:
-    """Return the names of a kind with their connectors (empty if they have none)."""
-    return _texts(kind, KGB.connector)
-
-
-def _texts(kind: str, prop: str) -> dict[str, str]:
+def _texts(kind: str, prop: str) -> Mapping[str, str]:
     """Return a property of each name of a kind; empty if it is missing."""
     declared = shipped("shapes", "known-names.ttl")
     return {

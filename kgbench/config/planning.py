@@ -4,38 +4,27 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
-from kgbench.config import choices, conformance, names, specs, turtle
+from kgbench.config import choices, gathering, names, specs, turtle
 from kgbench.config.choices import Choice, ModelChoice, TaskChoice
-from kgbench.config.gathering import Gathered, is_file
-from kgbench.config.settings import Entry
+from kgbench.config.gathering import Entry, is_file
+from kgbench.config.trees import Tree
 from kgbench.errors import ConfigurationError, Finding, ModelSpecError
-from kgbench.model import Json, ModelSetup, Plan, Task
+from kgbench.model import Json, Plan
 from kgbench.nearest import nearest
 
 DEFAULT_SUITE = "kgbench-1"
 
-# Keys of a configuration with single values, and the fields of a plan that they set.
-_FIELDS = {
-    "seed": "seed",
-    "concurrency": "concurrency",
-    "callTimeout": "call_timeout",
-    "judgeTimeout": "judge_timeout",
-    "maxRetries": "max_retries",
-    "requestsPerMinute": "requests_per_minute",
-    "tokensPerMinute": "tokens_per_minute",
-    "maxCost": "max_cost",
-    "maxTokens": "max_tokens",
-    "prices": "prices",
-    "batch": "batch",
-    "toolProtocol": "tool_protocol",
-}
+# Keys of a configuration that are no fields of a plan; the others are, in snake case.
+_LISTS = frozenset({"tasks", "models", "sizes", "include", "iterationsPerCase"})
 # Fields whose values need conversion.
 _KINDS: Mapping[str, Callable[[Any], Any]] = {
     "call_timeout": float,
@@ -48,12 +37,17 @@ _KINDS: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A configuration with all entries resolved; ``findings`` are reasons to refuse it."""
+    """An accepted configuration with all entries resolved.
 
-    gathered: Gathered
+    ``folder`` is the folder of the file, to which its paths are relative, and ``chosen`` has fields
+    of a plan whose values replace those of the file.
+    """
+
+    folder: Path
+    tree: Tree
+    chosen: Mapping[str, Any]
     tasks: tuple[TaskChoice, ...]
     models: tuple[ModelChoice, ...]
-    findings: tuple[Finding, ...]
 
     @property
     def unavailable(self) -> list[Finding]:
@@ -69,27 +63,41 @@ def _unavailable(chosen: Sequence[Choice[Any]]) -> list[Finding]:
     ]
 
 
-def resolve(gathered: Gathered) -> Resolved:
-    """Resolve the entries of a configuration to tasks and models."""
-    settings = gathered.settings
-    tasks, findings = choices.tasks(gathered.tasks, settings.sizes)
-    models, wrong = choices.models(gathered.models)
-    findings += wrong
-    for key, entries in (("tasks", gathered.tasks), ("models", gathered.models)):
+def resolve(path: Path, chosen: Mapping[str, Any]) -> Resolved:
+    """Read the configuration at ``path`` and resolve its entries to tasks and models.
+
+    ``chosen`` has fields of a plan, and ``iterations``, that replace those of the file before it is
+    validated. Raises :class:`~kgbench.errors.ConfigurationError` if the configuration is refused.
+    """
+    overrides = {
+        re.sub("_[a-z]", lambda found: found[0][1].upper(), field): (field, _as_json(value))
+        for field, value in chosen.items()
+        if field != "prices"  # a path relative to the working folder, which is not checked
+    }
+    trees = gathering.gather(path, overrides)
+    tree, folder = trees[-1], path.parent
+    written = {
+        key: [entry for each in trees for entry in gathering.entries(each, key)]
+        for key in ("tasks", "models")
+    }
+    findings: list[Finding] = []
+    tasks = choices.tasks(written["tasks"], gathering.members(tree, "sizes"), findings)
+    models = choices.models(written["models"], findings)
+    for key, entries in written.items():
         if not entries:
-            findings.append(
-                settings.origin.finding("", f"there are no {key}; needed: at least one")
-            )
-    suite = str(settings.values.get("suite", DEFAULT_SUITE))
+            findings.append(tree.finding("", f"there are no {key}; needed: at least one"))
+    suite = tree.value.get("suite", DEFAULT_SUITE)
     if suite not in names.suites():
         message = f"unknown suite '{suite}': {nearest(suite, names.suites())}"
-        findings.append(settings.origin.finding("/suite", message))
-    table = settings.values.get("prices")
-    if table is not None and not is_file(gathered.folder / table):
-        message = f"the price table is missing: there is no file {gathered.folder / table}"
-        findings.append(settings.origin.finding("/prices", message))
-    findings.sort(key=lambda f: (f.source != settings.origin.source, f.source, f.line or 0))
-    return Resolved(gathered, tuple(tasks), tuple(models), tuple(findings))
+        findings.append(tree.finding("/suite", message))
+    table = tree.value.get("prices")
+    if table is not None and "prices" not in chosen and not is_file(folder / table):
+        message = f"the price table is missing: there is no file {folder / table}"
+        findings.append(tree.finding("/prices", message))
+    if findings:
+        findings.sort(key=lambda f: (f.source != tree.source, f.source, f.line or 0))
+        raise ConfigurationError(findings)
+    return Resolved(folder, tree, chosen, tuple(tasks), tuple(models))
 
 
 def plan(
@@ -98,89 +106,48 @@ def plan(
     *,
     tasks: Sequence[str] | None = None,
     models: Sequence[str] | None = None,
-    iterations: int | None = None,
 ) -> Plan:
     """Return the plan for the selected part of a configuration; ``name`` is the default name.
 
     ``tasks`` and ``models`` are patterns over labels, task classes, model ids and specifications; a
-    model specification that matches nothing in the configuration adds that model. ``iterations``
-    overrides that of the configuration.
+    model specification that matches nothing in the configuration adds that model.
 
     Tasks and models that cannot be run here are left out; the plan lists them. Raises
-    :class:`~kgbench.errors.ConfigurationError` for a refused configuration, for a selection that
-    matches nothing, and if no task or no model is left.
+    :class:`~kgbench.errors.ConfigurationError` for a selection that matches nothing, and if no task
+    or no model is left.
     """
-    findings = list(resolved.findings)
+    findings: list[Finding] = []
     chosen_tasks = _selected_tasks(resolved, tasks, findings)
     chosen_models = _selected_models(resolved, models, findings)
-    if iterations is not None and iterations < 1:
-        message = f"found {iterations}; allowed: a whole number of at least 1"
-        findings.append(Finding("--iterations", "", message))
-    available_tasks = tuple(
-        choice.value for choice in chosen_tasks if choice.value and not choice.missing
-    )
-    available_models = tuple(
-        choice.value for choice in chosen_models if choice.value and not choice.missing
-    )
+    available_tasks = tuple(task for choice in chosen_tasks if (task := choice.available))
+    available_models = tuple(setup for choice in chosen_models if (setup := choice.available))
     if not available_tasks:
         findings += _unavailable(chosen_tasks)
     if not available_models:
         findings += _unavailable(chosen_models)
     if findings:
         raise ConfigurationError(findings)
-    result = _plan(resolved.gathered, name, available_tasks, available_models, iterations)
-    passed_over = _unavailable([*chosen_tasks, *chosen_models])
-    return replace(result, passed_over=tuple(map(str, passed_over)))
-
-
-def _plan(
-    gathered: Gathered,
-    name: str,
-    tasks: tuple[Task, ...],
-    models: tuple[ModelSetup, ...],
-    iterations: Json,
-) -> Plan:
-    values = gathered.settings.values
-    per_case = iterations is None and "iterationsPerCase" in values
-    if iterations is None:
-        iterations = values["iterationsPerCase" if per_case else "iterations"]
-    limits: dict[str, Json] = {
-        field: _KINDS.get(field, _as_it_is)(values[key])
-        for key, field in _FIELDS.items()
-        if key in values
+    values = resolved.tree.value
+    fields = {
+        re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key): value
+        for key, value in values.items()
+        if key not in _LISTS
     }
-    if "prices" in limits:
-        limits["prices"] = gathered.folder / limits["prices"]
+    if "prices" in fields:
+        fields["prices"] = resolved.folder / fields["prices"]
+    if "iterationsPerCase" in values:
+        fields |= {"iterations": values["iterationsPerCase"], "iterations_per_case": True}
+    fields = {"name": name, "suite": DEFAULT_SUITE, **fields, **resolved.chosen}
     result = Plan(
-        name=values.get("name", name),
-        suite=values.get("suite", DEFAULT_SUITE),
-        tasks=tasks,
-        models=models,
-        iterations=iterations,
-        iterations_per_case=per_case,
-        **limits,
+        tasks=available_tasks,
+        models=available_models,
+        passed_over=tuple(map(str, _unavailable([*chosen_tasks, *chosen_models]))),
+        **{
+            field: _KINDS[field](value) if field in _KINDS else value
+            for field, value in fields.items()
+        },
     )
     return replace(result, source_ttl=turtle.plan_to_turtle(result))
-
-
-def checked_fields(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Check values for fields of a plan as those of a configuration, and convert them likewise.
-
-    ``chosen`` may have ``iterations``; the price table is not checked. Raises
-    :class:`~kgbench.errors.ConfigurationError`, with the names of the fields, for refused values.
-    """
-    fields = {**_FIELDS, "iterations": "iterations"}
-    values = {
-        key: _as_json(chosen[field])
-        for key, field in fields.items()
-        if field in chosen and key != "prices"
-    }
-    refused = conformance.value_findings(values) if values else []
-    if refused:
-        raise ConfigurationError(
-            [Finding(fields.get(f.pointer[1:], "argument"), "", f.message) for f in refused]
-        )
-    return {field: _KINDS.get(field, _as_it_is)(value) for field, value in chosen.items()}
 
 
 def _as_json(value: Any) -> Json:
@@ -192,10 +159,6 @@ def _as_json(value: Any) -> Json:
     if isinstance(value, Real | Decimal) and math.isfinite(value):
         return float(value)
     return str(value)
-
-
-def _as_it_is(value: Json) -> Json:
-    return value
 
 
 def _selected_tasks(
@@ -254,7 +217,7 @@ def _named_outside(resolved: Resolved, spec: str, findings: list[Finding]) -> li
         message = f"selects no model of the configuration: {nearest(spec, known)}"
         findings.append(specs.option_finding(spec, message))
         return []
-    origin = resolved.gathered.settings.origin
+    origin = resolved.tree
     try:
         return [choices.choice_of(Entry(origin, "", text=spec), specs.model_setup(spec))]
     except ModelSpecError as error:

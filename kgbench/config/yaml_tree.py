@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A YAML 1.2 parser (core schema) that produces a :class:`~kgbench.config.trees.Tree`.
+"""Reading of YAML 1.2 (core schema), and of JSON, which is YAML, as a tree.
 
 It uses the events of ruamel.yaml, because they have line, tag and alias of every value, and an
 alias can be refused before it is expanded. Plain scalars are resolved by the core schema (YAML
@@ -13,15 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kgbench.config.trees import (
-    MAX_NODES,
-    Tree,
-    below,
-    check_depth,
-    check_text,
-    note_null,
-    whole_number,
-)
+from kgbench.config.trees import MAX_DEPTH, MAX_NODES, Tree, below
 from kgbench.model import Json
 
 _NULL = ("", "~", "null", "Null", "NULL")
@@ -41,32 +33,36 @@ _INTEGERS = (
 )
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_CORE = "tag:yaml.org,2002:"
-_TAGGED: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,)}
+_MAX_INTEGER = 2**63
+_LONGEST = 80  # digits; no 64-bit number has more, leading zeros included
 
 
-def read(source: str, text: str) -> Tree:
-    """Parse the only document in ``text``.
+def read(source: str, text: str, syntax: str = "YAML") -> Tree:
+    """Parse the only document in ``text``; ``syntax`` is its name in messages.
 
     Raises :class:`~kgbench.errors.ConfigurationError` for invalid YAML, for several documents,
-    and for unsupported tags and aliases.
+    tags, and aliases that stand before their anchor.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     tree = Tree(source)
+    if "\x85" in text:  # the parser would read this character as the end of a line
+        raise tree.refusal("", f"this is not {syntax}: it holds control characters")
     try:
         return _Reader(tree, YAML(typ="safe", pure=True).parse(text)).document()
     except MarkedYAMLError as error:
         # Only the problem: the context in the message quotes the file, which may contain a key.
         mark = error.problem_mark
         line = None if mark is None else mark.line + 1
-        raise tree.refusal("", f"this is not YAML: {error.problem}", line) from None
+        after = str(error.problem).startswith("expected '<document start>'")
+        problem = "expected the end of the file" if after else error.problem
+        raise tree.refusal("", f"this is not {syntax}: {problem}", line) from None
     except YAMLError:
-        raise tree.refusal("", "this is not YAML: it holds control characters") from None
+        raise tree.refusal("", f"this is not {syntax}: it holds control characters") from None
     except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
         # Bugs of the parser with unusual input, for example an impossible \U escape.
-        raise tree.refusal("", f"this is not YAML ({type(error).__name__})") from None
+        raise tree.refusal("", f"this is not {syntax} ({type(error).__name__})") from None
 
 
 class _Reader:
@@ -78,21 +74,18 @@ class _Reader:
 
     def document(self) -> Tree:
         next(self.events)  # the start of the stream
-        start = self._next()
+        start = next(self.events)
         if self._is(start, "StreamEnd"):
             raise self.tree.refusal("", "the file is empty")
         if getattr(start, "version", None) not in (None, (1, 2)):
             raise self.tree.refusal("", "only YAML 1.2 is read: remove the %YAML line", 1)
-        self.tree.value = self._node(self._next(), "", 0)
-        self._next()  # the end of the document
-        after = self._next()
+        self.tree.value = self._node(next(self.events), "", 0)
+        next(self.events)  # the end of the document
+        after = next(self.events)
         if not self._is(after, "StreamEnd"):
             line = after.start_mark.line + 1
             raise self.tree.refusal("", "a second YAML document starts here; write one", line)
         return self.tree
-
-    def _next(self) -> Any:
-        return next(self.events)
 
     @staticmethod
     def _is(event: Any, kind: str) -> bool:
@@ -101,18 +94,20 @@ class _Reader:
     def _node(self, event: Any, pointer: str, depth: int) -> Json:
         line = event.start_mark.line + 1
         self.tree.lines.setdefault(pointer, line)
-        check_depth(self.tree, pointer, depth, line)
+        if depth > MAX_DEPTH:
+            raise self.tree.refusal(pointer, f"nested deeper than {MAX_DEPTH} levels", line)
         if self._is(event, "Alias"):
             return self._alias(event.anchor, pointer)
+        if event.ctag is not None:
+            raise self.tree.refusal(pointer, "tags are not read here: remove the '!...' before it")
         before = self.count
         self._add(1, pointer)
+        value: Json
         if self._is(event, "Scalar"):
             value = self._scalar(event, pointer)
         elif self._is(event, "SequenceStart"):
-            self._check_tag(event, "seq", pointer)
             value = self._sequence(pointer, depth)
         else:
-            self._check_tag(event, "map", pointer)
             value = self._mapping(pointer, depth)
         if event.anchor is not None:
             self.anchors[event.anchor] = (value, self.count - before)
@@ -136,71 +131,72 @@ class _Reader:
 
     def _sequence(self, pointer: str, depth: int) -> list[Json]:
         values: list[Json] = []
-        while not self._is(event := self._next(), "SequenceEnd"):
+        while not self._is(event := next(self.events), "SequenceEnd"):
             values.append(self._node(event, below(pointer, len(values)), depth + 1))
         return values
 
     def _mapping(self, pointer: str, depth: int) -> dict[str, Json]:
         values: dict[str, Json] = {}
-        while not self._is(event := self._next(), "MappingEnd"):
+        while not self._is(event := next(self.events), "MappingEnd"):
             line = event.start_mark.line + 1
             key = self._key(event, pointer, line)
             position = below(pointer, key)
             if key in values:
                 self.tree.note(position, f"the key '{key}' is given twice", line)
             self.tree.lines[position] = line
-            values[key] = self._node(self._next(), position, depth + 1)
+            values[key] = self._node(next(self.events), position, depth + 1)
         return values
 
     def _key(self, event: Any, pointer: str, line: int) -> str:
-        if not self._is(event, "Scalar"):
-            raise self.tree.refusal(pointer, "a key must be a text", line)
-        if event.ctag is None and event.implicit[0] and event.value == "<<":
+        if not self._is(event, "Scalar") or event.ctag is not None:
+            raise self.tree.refusal(pointer, "a key must be a text without a tag", line)
+        if event.implicit[0] and event.value == "<<":
             raise self.tree.refusal(
                 pointer, "merge keys (<<) are not part of YAML 1.2: write the keys out", line
             )
         key = self._scalar(event, pointer)
         if not isinstance(key, str) or not key:
             self.tree.note(pointer, "a key must be a text that is not empty", line)
-        return str(event.value)
-
-    def _check_tag(self, event: Any, kind: str, pointer: str) -> None:
-        if event.ctag is not None and str(event.ctag) not in (_CORE + kind, "!"):
-            raise self.tree.refusal(pointer, "tags are not read here: remove the '!...' before it")
+        return key if isinstance(key, str) else str(event.value)
 
     def _scalar(self, event: Any, pointer: str) -> Json:
-        text: str = event.value
-        check_text(self.tree, pointer, text)
-        tag = None if event.ctag is None else str(event.ctag)
-        if tag in ("!", _CORE + "str") or (tag is None and not event.implicit[0]):
-            return text
-        value = self._core(text, pointer)
-        if tag is None:
-            return value
-        types = _TAGGED.get(tag.removeprefix(_CORE))
-        if types is None:
-            raise self.tree.refusal(pointer, "tags are not read here: remove the '!...' before it")
-        if type(value) not in types:
-            self.tree.note(pointer, "the value is not what its tag says")
-        return value
+        text = _joined(event.value)
+        if any("\ud800" <= character <= "\udfff" for character in text):  # RDF does not allow them
+            self.tree.note(pointer, "the text holds a lone surrogate, which is no character")
+        return self._core(text, pointer) if event.implicit[0] else text
 
     def _core(self, text: str, pointer: str) -> Json:
         """Resolve a plain scalar by the core schema."""
         if text in _NULL:
-            note_null(self.tree, pointer)
+            # The conversion to RDF would drop it.
+            self.tree.note(pointer, "found nothing (null); write a value, or leave the key out")
             return None
         if text in _BOOLEAN:
             return _BOOLEAN[text]
         for form, prefix, base in _INTEGERS:
             if form.fullmatch(text):
-                return whole_number(self.tree, pointer, text[prefix:], base)
+                return self._whole(text[prefix:], base, pointer)
         if _NOT_FINITE.fullmatch(text) or _FLOAT.fullmatch(text):
-            return self._real(text, pointer)
+            value = math.inf if _NOT_FINITE.fullmatch(text) else float(text)
+            if math.isfinite(value):
+                return value
+            self.tree.note(pointer, "the number is not finite")
+            return 0.0
         return text
 
-    def _real(self, text: str, pointer: str) -> float:
-        value = math.inf if _NOT_FINITE.fullmatch(text) else float(text)
-        if math.isfinite(value):
-            return value
-        self.tree.note(pointer, "the number is not finite")
-        return 0.0
+    def _whole(self, text: str, base: int, pointer: str) -> int:
+        if len(text) <= _LONGEST:
+            value = int(text, base)
+            if -_MAX_INTEGER <= value < _MAX_INTEGER:
+                return value
+        self.tree.note(pointer, "the number does not fit into 64 bits")
+        return 0
+
+
+def _joined(text: str) -> str:
+    r"""Join the surrogate pairs by which JSON escapes characters beyond 16 bits.
+
+    >>> _joined("\ud83d\ude00")
+    '😀'
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

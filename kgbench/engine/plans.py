@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench import config as configurations
-from kgbench.config import planning, turtle
+from kgbench.config import turtle
 from kgbench.config.ad_hoc import ad_hoc_name
 from kgbench.config.names import checked_suite, suites_of_results
 from kgbench.engine.published import whole_suite
@@ -27,41 +27,29 @@ def plan_of(
     *,
     tasks: Sequence[str] | None = None,
     models: Sequence[str] | None = None,
-    iterations: int | None = None,
     **chosen: Any,
 ) -> Plan:
     """Return the plan of the configuration at ``config``, with the fields in ``chosen`` replaced.
 
     Without a configuration it is the plan of the quick start, or of all imported cases of the
     suite in ``chosen``, in the store that ``reader`` opens. Such a plan is named after ``tasks``
-    and ``models``, which have the same meaning as in :func:`kgbench.config.load`. ``chosen`` has
-    fields of :class:`~kgbench.model.Plan`; a value of ``None`` keeps the plan's own. Raises
-    :class:`~kgbench.errors.TaskError` for a suite that is not declared,
-    :class:`~kgbench.errors.ConfigurationError` for values that no configuration may have, and the
-    errors of :func:`kgbench.config.load`.
+    and ``models``. All arguments have the same meaning as in :func:`kgbench.config.load`. Raises
+    :class:`~kgbench.errors.TaskError` for a suite that is not declared, and the errors of
+    :func:`kgbench.config.load`.
     """
-    chosen = {key: value for key, value in chosen.items() if value is not None}
-    given = chosen if iterations is None else {**chosen, "iterations": iterations}
-    chosen = planning.checked_fields(given)
-    chosen.pop("iterations", None)
     suite = chosen.get("suite")
     if suite is not None:
         checked_suite(suite)
     if config is not None:
-        plan = configurations.load(config, tasks=tasks, models=models, iterations=iterations)
-    elif suite in suites_of_results():
+        return configurations.load(config, tasks=tasks, models=models, **chosen)
+    if suite in suites_of_results():
         with reader() as opened:
-            plan = whole_suite(opened, suite, tasks=tasks, models=models, iterations=iterations)
+            plan = whole_suite(opened, tasks=tasks, models=models, **chosen)
     else:
-        plan = configurations.quick_start(tasks=tasks, models=models, iterations=iterations)
-    if config is None:
-        prefix = f"{suite}: " if suite else ""
-        name = ad_hoc_name(plan, prefix=prefix, tasks=tasks, models=models)
-        chosen = {**chosen, "name": name}
-    if chosen:
-        plan = replace(plan, **chosen)
-        plan = replace(plan, source_ttl=turtle.plan_to_turtle(plan))
-    return plan
+        plan = configurations.quick_start(tasks=tasks, models=models, **chosen)
+    prefix = f"{suite}: " if suite else ""
+    plan = replace(plan, name=ad_hoc_name(plan, prefix=prefix, tasks=tasks, models=models))
+    return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
 
 
 def continued(store: Store, plan: Plan, run: str | None, *, new: bool) -> RunInfo | None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 from kgbench import config
 from kgbench.config import turtle
@@ -63,11 +64,13 @@ def whole_suite(
     tasks: Sequence[str] | None = None,
     models: Sequence[str] | None = None,
     iterations: int | None = None,
+    **overrides: Any,
 ) -> Plan:
     """Return a plan for all imported cases of ``suite`` under their published labels, each once.
 
     ``tasks`` are globs over labels and task classes; ``models`` are specifications, or globs over
-    the models of the quick start; ``iterations`` is a number of dialogues per label instead.
+    the models of the quick start; ``iterations`` is a number of dialogues per label instead, and
+    ``overrides`` are further fields of the plan.
     Raises :class:`~kgbench.errors.TaskError` if the store has no such cases, and
     :class:`~kgbench.errors.ConfigurationError` for unknown models.
     """
@@ -80,7 +83,7 @@ def whole_suite(
             hint = nearest(glob, {task.label for task in recorded})
             raise TaskError(f"no task of the suite {suite} fits {glob}: {hint}")
     chosen = [t for t in recorded if not tasks or any(_matches(t, glob) for glob in tasks)]
-    base = config.quick_start(models=models, iterations=iterations)
+    base = config.quick_start(models=models, iterations=iterations, **overrides)
     plan = replace(
         base,
         name=suite,

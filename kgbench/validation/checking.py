@@ -14,7 +14,8 @@ from kgbench.validation.data import Data, Term
 class Complaint(NamedTuple):
     """A validation result: a constraint that a node violates.
 
-    ``severity`` is Violation, Warning or Info.
+    ``severity`` is Violation, Warning or Info. ``source`` is the shape, ``term`` the value, and
+    ``inner`` the shape that it does not conform to, if the constraint is ``sh:node``.
     """
 
     shape: str
@@ -24,6 +25,9 @@ class Complaint(NamedTuple):
     value: str | None
     message: str
     severity: str
+    source: Shape
+    term: Term | None
+    inner: Shape | None
 
     def __str__(self) -> str:
         location = (
@@ -56,6 +60,9 @@ def validate_node(data: Data, shape: Shape, node: Term) -> Iterator[Complaint]:
                 None if value is None else term_text(value),
                 shape.message or message,
                 shape.severity,
+                shape,
+                value,
+                constraint.inner,
             )
     for inner in shape.properties:
         for value in values:

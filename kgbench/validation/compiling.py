@@ -52,13 +52,20 @@ _NOT_CONSTRAINTS = frozenset(
         SH.defaultValue,
     }
 )
+# Parameters with words for people, and the attributes of a shape that hold them.
+_TEXTS = {"message": "message", "name": "label", "description": "description"}
 
 
-@dataclass
+@dataclass(eq=False)
 class Shape:
-    """A compiled shape: its targets, its path, and the constraints on the values of the path."""
+    """A compiled shape: its targets, its path, and the constraints on the values of the path.
+
+    ``label`` and ``description`` are those of ``sh:name`` and ``sh:description``.
+    """
 
     name: str
+    label: str | None = None
+    description: str | None = None
     targets: list[Target] = field(default_factory=list)
     path: Path | None = None
     path_name: str | None = None
@@ -119,8 +126,9 @@ class _Reader:
         shape = Shape(_name(node))
         if self._is_deactivated(node):
             return shape
-        for text in self.values(node, "message"):
-            shape.message = text.value
+        for name, attribute in _TEXTS.items():
+            for text in self.values(node, name):
+                setattr(shape, attribute, text.value)
         for severity in self.values(node, "severity"):
             shape.severity = severity.value.removeprefix(_SH)
         for path_node in self.values(node, "path"):

@@ -25,10 +25,14 @@ Broken: TypeAlias = Iterator[tuple[Term | None, str]]
 
 
 class Constraint(NamedTuple):
-    """The name of a component, and its check of the values of a path at a node."""
+    """The name of a component, and its check of the values of a path at a node.
+
+    ``inner`` is the shape that each value must conform to, for ``sh:node``.
+    """
 
     component: str
     check: Callable[[Data, Term, list[Term]], Broken]
+    inner: Shape | None = None
 
 
 def _each(component: str, holds: Callable[[Data, Term], bool], message: str) -> Constraint:
@@ -260,7 +264,8 @@ def _conforms(shape: Shape, data: Data, value: Term) -> bool:
 
 def node_constraint(shape: Shape) -> Constraint:
     """Require values to conform to a shape."""
-    return _each("Node", partial(_conforms, shape), f"does not conform to {shape.name}")
+    conforms = partial(_conforms, shape)
+    return _each("Node", conforms, f"does not conform to {shape.name}")._replace(inner=shape)
 
 
 def not_constraint(shape: Shape) -> Constraint:

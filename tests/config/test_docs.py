@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from rdflib import SH, Graph
+from rdflib import SH
 
 from kgbench import config
-from kgbench.config import conformance, documents, gathering, graphs
+from kgbench.config import gathering, graphs, reading
 from kgbench.model import Plan
+from tests.support.config_files import shape_graph
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 BLOCKS = re.findall(r"^```([^\n]+)\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
@@ -80,9 +81,9 @@ def test_the_commands_say_what_the_page_says(folder):
 def test_the_table_of_keys_is_complete():
     """Every key of the shapes has its row, with its limits and the default of a plan."""
     rows = dict(re.findall(r"^\| `(\w+)` \|(.*)$", PAGE.read_text("utf-8"), re.MULTILINE))
-    shapes: Graph = conformance.shapes()
-    root = next(shapes.subjects(SH.targetClass, shapes.resource(graphs.CONFIGURATION).identifier))
-    keys = {str(shapes.value(each, SH.name)) for each in shapes.objects(root, SH.property)}
+    graph = shape_graph()
+    root = next(graph.subjects(SH.targetClass, graph.resource(graphs.CONFIGURATION).identifier))
+    keys = {str(graph.value(each, SH.name)) for each in graph.objects(root, SH.property)}
     defaults = {
         "seed": "seed",
         "concurrency": "concurrency",
@@ -111,6 +112,6 @@ def test_the_limits_of_the_page_are_those_of_the_code():
     """Sizes on the page equal those in the code."""
     text = PAGE.read_text("utf-8")
 
-    assert f"files above {documents.MAX_BYTES // 1024} KiB" in text
-    assert all(f"`{suffix}`" in text for suffix in documents.SYNTAXES)
+    assert f"files above {reading.MAX_BYTES // 1024} KiB" in text
+    assert all(f"`{suffix}`" in text for suffix in reading.SYNTAXES)
     assert gathering.MAX_FILES == 100

@@ -7,12 +7,14 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyshacl import validate
 
 from kgbench import config
-from kgbench.config import conformance, documents, graphs
+from kgbench.config import conformance, graphs, reading
 from kgbench.errors import ConfigurationError
+from kgbench.validation.with_pyshacl import rdflib_graph
 from kgbench.vocab import RDF
-from tests.support.config_files import GOOD, changed, write
+from tests.support.config_files import GOOD, changed, shape_graph, write
 
 TASK = "  - RdfFriendCount-turtle-1\n"
 MODEL = "  - baseline:oracle\n"
@@ -57,12 +59,10 @@ REFUSED = {
         changed("iterations: 2", "iterations: 0"),
         "6 /iterations found 0; allowed: a whole number from 1 to 1000000",
     ),
-    "iterations below 0": (changed("iterations: 2", "iterations: -3"), "6 /iterations found -3;"),
     "iterations as text": (
         changed("iterations: 2", "iterations: '20'"),
         "6 /iterations found the text '20'; allowed: a whole number from 1",
     ),
-    "iterations as real": (changed("iterations: 2", "iterations: 2.0"), "6 /iterations found 2.0;"),
     "iterations as truth value": (
         changed("iterations: 2", "iterations: true"),
         "6 /iterations found true; allowed",
@@ -75,13 +75,7 @@ REFUSED = {
         changed("iterations: 2", "iterations: []"),
         "6 /iterations found an empty list; allowed",
     ),
-    "iterations as object": (
-        changed("iterations: 2", "iterations: {n: 2}"),
-        "6 /iterations found an object or a list; allowed",
-    ),
     "iterations null": (changed("iterations: 2", "iterations:"), "6 /iterations found nothing"),
-    "iterations missing": (changed("iterations: 2\n", ""), "1  needed: either 'iterations'"),
-    "both iterations": (GOOD + "iterationsPerCase: 1\n", "1  needed: either 'iterations'"),
     "misspelt key": (
         changed("iterations: 2", "iteratons: 2"),
         "6 /iteratons unknown key 'iteratons': did you mean iterations",
@@ -90,16 +84,11 @@ REFUSED = {
         changed(TASK, "  - label: x\n    clas: RdfFriendCount\n"),
         "4 /tasks/0/clas unknown key 'clas': did you mean class?",
     ),
-    "misspelt optional key": (
-        GOOD + "cal_timeout: 3\n",
-        "7 /cal_timeout unknown key 'cal_timeout': did you mean callTimeout",
-    ),
     "key in the wrong place": (GOOD + "label: x\n", "7 /label the key 'label' does not belong"),
     "key with blanks": (
         GOOD + "call time out: 3\n",
         "7 /call time out unknown key 'call time out'",
     ),
-    "key with a prefix": (GOOD + "kgb:iterations: 3\n", "7 /kgb:iterations unknown key"),
     "key that is an IRI": (GOOD + "'https://example.org/x': 3\n", "unknown key 'https://example"),
     "key that is a blank node": (GOOD + "'_:x': 3\n", "7 /_:x unknown key '_:x'"),
     "key that is a keyword": (GOOD + "'@id': x\n", "7 /@id unknown key '@id'"),
@@ -108,23 +97,27 @@ REFUSED = {
     "a class as key": (GOOD + "Configuration: 1\n", "7 /Configuration the key 'Configuration'"),
     "task that is a number": (changed(TASK, "  - 5\n"), "3 /tasks/0 found 5; allowed: the name of"),
     "task that is a list": (changed(TASK, "  - [x]\n"), "3 /tasks/0 found a list; allowed"),
-    "task that is empty": (changed(TASK, "  - {}\n"), "3 /tasks/0 needed: 'class'"),
-    "task with params but no class": (
-        changed(TASK, "  - label: RdfFriendCount-turtle-1\n    params: {size: 3}\n"),
-        "3 /tasks/0 needed: 'class' wherever 'params' is given",
+    "task that is an empty list": (
+        changed(TASK, "  - []\n"),
+        "3 /tasks/0 found an empty list; allowed: the name of a task",
     ),
+    "task that is empty": (changed(TASK, "  - {}\n"), "3 /tasks/0 needed: 'class'"),
     "params as text": (
         changed(TASK, "  - class: RdfFriendCount\n    params: size\n"),
         "4 /tasks/0/params found the text 'size'; allowed: an object",
     ),
     "params as list of lists": (
         changed(TASK, "  - class: RdfFriendCount\n    params: [[{size: 3}]]\n"),
-        "allowed: properties in <https://w3id.org/kgbench/parameter#>",
+        "4 /tasks/0/params/0 found a list; allowed: an object with a value for each parameter",
     ),
     "no tasks": (changed("tasks:\n" + TASK, ""), "1  needed: 'tasks', a list of task names"),
     "empty tasks": (changed("\n" + TASK, " []\n"), "there are no tasks; needed: at least one"),
     "no models": (changed("models:\n" + MODEL, ""), "1  needed: 'models', a list of spec"),
     "tasks as number": (changed("\n" + TASK, " 5\n"), "2 /tasks"),
+    "one task without a list": (
+        changed("\n" + TASK, "\n  label: x\n  clas: y\n"),
+        "4 /tasks/clas unknown key 'clas': did you mean class?",
+    ),
     "label twice": (
         changed(TASK, TASK + "  - label: RdfFriendCount-turtle-1\n    class: RdfFriendCount\n"),
         "4 /tasks/1/label the label 'RdfFriendCount-turtle-1' is used twice",
@@ -149,30 +142,15 @@ REFUSED = {
         changed(MODEL, "  - {label: x, class: ModelGtp, params: {model: m}}\n"),
         "5 /models/0 unknown model class 'ModelGtp': did you mean ModelGpt",
     ),
-    "class without model": (
-        changed(MODEL, "  - {label: x, class: ModelGpt}\n"),
-        "5 /models/0 needed: 'model' in params",
-    ),
-    "class and spec": (
-        changed(MODEL, "  - {class: baseline, spec: 'baseline:oracle', params: {model: oracle}}\n"),
-        "5 /models/0 needed: either 'class'",
-    ),
     "misspelt sampling parameter": (
         changed(MODEL, "  - class: ModelGpt\n    params: {model: m, temprature: 1}\n"),
         "6 /models/0/params/temprature openai: unknown parameter 'temprature': did you mean temper",
-    ),
-    "timeout 0": (
-        GOOD + "callTimeout: 0\n",
-        "7 /callTimeout found 0; allowed: a number of seconds",
     ),
     "timeout as text": (
         GOOD + "callTimeout: soon\n",
         "7 /callTimeout found the text 'soon'; allow",
     ),
-    "concurrency 0": (GOOD + "concurrency: 0\n", "7 /concurrency found 0; allowed: a whole number"),
-    "negative seed": (GOOD + "seed: -1\n", "7 /seed found -1; allowed: a whole number from 0"),
     "size 0": (GOOD + "sizes: [1000, 0]\n", "7 /sizes/1 found 0; allowed: a whole number from 1"),
-    "size as text": (GOOD + "sizes: [big]\n", "7 /sizes/0 found the text 'big'; allowed"),
     "unknown suite": (
         GOOD + "suite: kgbnch-1\n",
         "7 /suite unknown suite 'kgbnch-1': did you mean",
@@ -269,7 +247,10 @@ TURTLE_REFUSED = {
     "two roots": (("<> a", "[] a kgb:Configuration .\n<> a"), "found 2 nodes"),
     "loose statement": (("<> a", "<urn:x> rdfs:label 'x' .\n<> a"), "<urn:x> is no part of the"),
     "loose blank node": (("<> a", "[] rdfs:label 'x' .\n<> a"), "a blank node is no part"),
-    "not a list": (('( "baseline:oracle" [', "[ a rdfs:List ; rdfs:member ["), "/models"),
+    "not a list": (
+        ('( "baseline:oracle" [', "[ a rdfs:List ; rdfs:member ["),
+        "/models/rdfs:member unknown key 'rdfs:member': known are class, label, params, spec",
+    ),
     "shared node": (
         ("[ param:size 2000 ] ]\n    )", "_:p ] [ kgb:params _:p ] ) ; kgb:seed 0"),
         "a blank node is used in two places",
@@ -382,8 +363,10 @@ def test_any_document_is_accepted_or_refused(tmp_path, value):
     unknown = set(value) - set(graphs.terms())
     assert report.findings or not unknown
     with contextlib.suppress(ConfigurationError):
-        read = graphs.read(documents.read(tmp_path / "any.json", "any.json"))
-        assert conformance.accepted(read) == (not conformance.shacl_findings(read))
+        tree = reading.read(tmp_path / "any.json", "", graphs.CONFIGURATION)
+        triples = graphs.of(tree.value, graphs.CONFIGURATION).triples
+        accepted, *_ = validate(rdflib_graph(triples), shacl_graph=shape_graph())
+        assert accepted == (not conformance.findings(tree, graphs.CONFIGURATION))
 
 
 def test_a_long_list_is_read_to_its_end(tmp_path):

@@ -96,7 +96,7 @@ def test_a_property_for_a_key_is_refused_in_turtle(tmp_path):
 
     said = told(tmp_path, text, "a.ttl")
 
-    assert "the property 'apiKey' is for an API key" in said
+    assert "a.ttl: /models/0/params/apiKey: the field 'apiKey' is for an API key" in said
     assert "horse" not in said
 
 

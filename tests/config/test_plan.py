@@ -6,11 +6,10 @@ from decimal import Decimal
 import pytest
 
 from kgbench import config
-from kgbench.config import graphs, names
+from kgbench.config import names
 from kgbench.errors import ConfigurationError
 from kgbench.model import Plan
 from kgbench.tasks import catalogue
-from kgbench.vocab import KGB
 from tests.support.config_files import GOOD, changed, write
 
 FULL = """\
@@ -99,6 +98,8 @@ def test_a_price_table_stands_beside_its_configuration(tmp_path):
     assert f"there is no file {tmp_path / 'ours.ttl'}" in finding.message
     assert plan.prices == tmp_path / "ours.ttl"
     assert "ours.ttl" not in plan.source_ttl
+    (tmp_path / "ours.ttl").unlink()
+    assert config.load(path, prices=tmp_path / "other.ttl").prices == tmp_path / "other.ttl"
 
 
 def test_entries_become_tasks_in_their_order(tmp_path):
@@ -206,7 +207,8 @@ def test_a_specification_can_be_selected_that_the_configuration_lacks(tmp_path):
         ({"tasks": ["RdfFrendCount-*"]}, "--task RdfFrendCount-*: selects no task"),
         ({"models": ["oracle2"]}, "--model oracle2: selects no model of the config"),
         ({"models": ["baselin:oracle"]}, "there is no connector 'baselin': did you mean baseline"),
-        ({"iterations": 0}, "--iterations: found 0; allowed: a whole number of at l"),
+        ({"iterations": 0}, "iterations: found 0; allowed: a whole number from 1 to 1000000"),
+        ({"concurency": 3}, "concurency: unknown key 'concurency': did you mean concurrency?"),
         ({"models": ["google:x"]}, "the connector 'google' is not installed"),
     ],
 )
@@ -218,6 +220,25 @@ def test_a_selection_of_nothing_is_refused(tmp_path, selection, message, monkeyp
         config.load(write(tmp_path, GOOD), **selection)
 
     assert message in str(caught.value)
+
+
+def test_overrides_are_merged_before_validation(tmp_path):
+    """A value that is replaced need not be valid or present, and its replacement must be."""
+    text = changed("iterations: 2", "concurrency: 0\niterationsPerCase: 1")
+    path = write(tmp_path, text)
+
+    plan = config.load(path, iterations=3, concurrency=4, max_cost=Decimal("2.50"), seed=None)
+
+    assert (plan.iterations, plan.iterations_per_case, plan.concurrency) == (3, False, 4)
+    assert (str(plan.max_cost), plan.seed) == ("2.50", 0)
+    assert "kgb:maxCost 2.5e0" in plan.source_ttl
+    with pytest.raises(ConfigurationError) as caught:
+        config.load(path, call_timeout=float("nan"), batch="yes")
+    assert [str(finding) for finding in caught.value.findings] == [
+        "batch: found the text 'yes'; allowed: true or false",
+        "call_timeout: found the text 'nan'; allowed: a number of seconds above 0, at most 86400",
+        f"{path}:6: /concurrency: found 0; allowed: a whole number from 1 to 4096",
+    ]
 
 
 # --- what is not installed ------------------------------------------------------------------
@@ -259,25 +280,6 @@ def test_known_names_that_are_not_installed_are_passed_over(tmp_path, monkeypatc
         config.load(path, tasks=["theirs"], models=["Gemini"])
     assert len(caught.value.findings) == 2
     assert config.load(path, tasks=["Rdf*"], models=["baseline:*"]).passed_over == ()
-
-
-@pytest.mark.external
-def test_the_published_configuration_is_accepted(external_data):
-    """LLM-KG-Bench's own configuration gives all its tasks, models and iterations."""
-    path = external_data / "llm-kg-bench-v3" / "configuration.yml"
-
-    report = config.check(path)
-
-    assert report.findings == ()
-    assert (report.tasks, report.models, report.iterations) == (26, 35, 20)
-    plan = config.load(path, tasks=["Rdf*"], models=["GPT-*"])
-    assert len(plan.tasks) == 15
-    assert {model.connector for model in plan.models} == {"openai"}
-    assert plan.tasks[0].parameters == {"graphFormat": "turtle"}
-    friends = next(task for task in plan.tasks if task.label == "RdfFriendCount-nt-2")
-    assert friends == catalogue.labelled_tasks()["RdfFriendCount-nt-2"]
-    fixes = next(task for task in plan.tasks if task.label == "RdfSyntaxFixList-nt")
-    assert fixes.parameters["graphFormat"] == "ntriples"
 
 
 # --- includes -------------------------------------------------------------------------------
@@ -384,13 +386,3 @@ def test_the_quick_start_has_the_kinds_with_published_results():
     ]
     assert plan.iterations == 5
     assert len(config.quick_start(tasks=["RdfFriendCount-*"], iterations=1).tasks) == 8
-
-
-def test_the_context_knows_the_keys_of_the_shapes():
-    """Every term of the context is in kgbench's namespace or a standard one."""
-    assert {iri for iri in graphs.terms().values() if iri.startswith(KGB)} >= {
-        KGB.tasks,
-        KGB.models,
-        KGB.params,
-    }
-    assert graphs.context()["@vocab"] == graphs.UNKNOWN

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from kgbench import config
 from kgbench.cli import app
 from kgbench.errors import ConfigurationError
+from kgbench.tasks import catalogue
 from tests.support.config_files import write
 
 # Written for these tests, with the keys, classes and options of the published files.
@@ -229,3 +230,22 @@ def test_both_names_of_a_key_are_one_too_many(tmp_path):
     (finding,) = config.validate(write(tmp_path, FIRST + 'tasks: ["*"]\n'))
 
     assert (finding.pointer, finding.line) == ("/tests", 1)
+
+
+@pytest.mark.external
+def test_the_published_configuration_is_accepted(external_data):
+    """LLM-KG-Bench's own configuration gives all its tasks, models and iterations."""
+    path = external_data / "llm-kg-bench-v3" / "configuration.yml"
+
+    report = config.check(path)
+
+    assert report.findings == ()
+    assert (report.tasks, report.models, report.iterations) == (26, 35, 20)
+    plan = config.load(path, tasks=["Rdf*"], models=["GPT-*"])
+    assert len(plan.tasks) == 15
+    assert {model.connector for model in plan.models} == {"openai"}
+    assert plan.tasks[0].parameters == {"graphFormat": "turtle"}
+    friends = next(task for task in plan.tasks if task.label == "RdfFriendCount-nt-2")
+    assert friends == catalogue.labelled_tasks()["RdfFriendCount-nt-2"]
+    fixes = next(task for task in plan.tasks if task.label == "RdfSyntaxFixList-nt")
+    assert fixes.parameters["graphFormat"] == "ntriples"

@@ -7,16 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgbench.config import json_tree, trees, yaml_tree
+from kgbench.config import trees, yaml_tree
 from kgbench.errors import ConfigurationError
 
-READERS = {"yaml": yaml_tree.read, "json": json_tree.read}
 
-
-def messages(read, text):
+def messages(text, syntax="YAML"):
     """Return all findings of a document as ``line pointer message``."""
     try:
-        findings = read("file", text).findings
+        findings = yaml_tree.read("file", text, syntax).findings
     except ConfigurationError as error:
         findings = error.findings
     return [f"{f.line} {f.pointer} {f.message}" for f in findings]
@@ -48,10 +46,6 @@ def messages(read, text):
         ("0b11", "0b11"),
         ("'10'", "10"),
         ('"true"', "true"),
-        ("!!str 10", "10"),
-        ("! 10", "10"),
-        ("!!int 10", 10),
-        ("!!float 1", 1),
         ("-9223372036854775808", -(2**63)),
     ],
 )
@@ -76,8 +70,9 @@ def test_scalars_follow_the_core_schema_of_yaml_1_2(written, value):
         ("a: !env KEY\n", "1 /a tags are not read here"),
         ("a: !!binary aGVsbG8=\n", "1 /a tags are not read here"),
         ("a: !!set {x}\n", "1 /a tags are not read here"),
-        ("a: !!int x\n", "1 /a the value is not what its tag says"),
-        ("a: !!bool 1\n", "1 /a the value is not what its tag says"),
+        ("a: !!str 10\n", "1 /a tags are not read here"),
+        ("a: ! [1]\n", "1 /a tags are not read here"),
+        ("!x a: 1\n", "1  a key must be a text without a tag"),
         ("a: *b\n", "1 /a this alias stands before its anchor"),
         ("a: &b [*b]\n", "1 /a/0 this alias stands before its anchor"),
         ("a: &b {c: 1}\nd:\n  <<: *b\n", "3 /d merge keys (<<) are not part of YAML 1.2"),
@@ -104,9 +99,9 @@ def test_scalars_follow_the_core_schema_of_yaml_1_2(written, value):
 )
 def test_what_yaml_hides_is_refused(text, expected):
     """Repeated keys, nulls, tags, merge keys and the like are reported with line and pointer."""
-    assert any(expected in each for each in messages(yaml_tree.read, text)), messages(
-        yaml_tree.read, text
-    )
+    said = messages(text)
+
+    assert any(expected in each for each in said), said
 
 
 def test_a_bomb_of_aliases_is_refused_before_it_is_expanded():
@@ -114,7 +109,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_is_expanded():
     lines = ["l0: &l0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 9)]
 
-    found = messages(yaml_tree.read, "\n".join(lines))
+    found = messages("\n".join(lines))
 
     assert any(f"more than {trees.MAX_NODES} values" in each for each in found)
 
@@ -124,8 +119,7 @@ def test_a_modest_alias_stands_for_its_value():
     tree = yaml_tree.read("file", "a: &x {b: 1}\nc: *x\nd: [*x]\n")
 
     assert tree.value == {"a": {"b": 1}, "c": {"b": 1}, "d": [{"b": 1}]}
-    assert tree.line("/c/b") == 2
-    assert tree.line("/d/0/b") == 3
+    assert [tree.finding(pointer, "").line for pointer in ("/c/b", "/d/0/b")] == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -133,74 +127,51 @@ def test_a_modest_alias_stands_for_its_value():
     [
         ('{"a": 1,\n "a": 2}', "2 /a the key 'a' is given twice"),
         ('{"a": [1, {"b": null}]}', "1 /a/1/b found nothing (null)"),
-        ('{"": 1}', "1  a key must be a text"),
         ('{"a": "\\ud800"}', "1 /a the text holds a lone surrogate"),
-        ('{"a": 1e999}', "1 /a the number is not finite"),
-        ('{"a": 1,}', "1  this is not JSON: expected a key in double quotes"),
-        ('{"a": 1\n "b": 2}', "2  this is not JSON: expected ','"),
-        ('{"a": NaN}', "1  this is not JSON: expected a value"),
-        ('{"a": Infinity}', "1  this is not JSON: expected a value"),
-        ('{"a": 01}', "this is not JSON"),
-        ('{"a": "x', "this is not JSON: expected a text that ends"),
-        ('{"a": "\\x"}', "this is not JSON: expected a text that ends"),
-        ("{'a': 1}", "this is not JSON: expected a key in double quotes"),
-        ('{"a": 1} x', "this is not JSON: expected the end of the file"),
-        ('{"a": tru}', "this is not JSON: expected a value"),
-        ("[" * 100_000, "nested deeper than 32 levels"),
+        ('{"a": 1\n "b": 2}', "2  this is not JSON: expected ',' or '}'"),
+        ('{"a": "x', "1  this is not JSON: found unexpected end of stream"),
+        ('{"a": "\\x"}', "1  this is not JSON: expected escape sequence"),
+        ('{"a": 1} x', "1  this is not JSON: expected the end of the file"),
+        ('{"a": "\x85"}', "this is not JSON: it holds control characters"),
         ('{"a": ' * 100_000, "nested deeper than 32 levels"),
         (f"[{'1,' * 30_000}1]", "more than 10000 values"),
-        ('{"a": 9223372036854775808}', "the number does not fit into 64 bits"),
-        (" \n", "the file is empty"),
     ],
 )
-def test_what_json_hides_is_refused(text, expected):
-    """Repeated keys, nulls and invalid JSON are reported with line and pointer."""
-    assert any(expected in each for each in messages(json_tree.read, text)), messages(
-        json_tree.read, text
-    )
+def test_mistakes_in_json_are_said_of_json(text, expected):
+    """JSON is read as YAML, and messages about its syntax call it JSON."""
+    said = messages(text, "JSON")
+
+    assert any(expected in each for each in said), said
 
 
-SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
+SCALARS = st.booleans() | st.integers(-(2**63), 2**63 - 1)
 SCALARS |= st.floats(allow_nan=False, allow_infinity=False)
-SCALARS |= st.text(st.characters(exclude_categories=["Cs"]))
-KEYS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+# The escape of JSON leaves DEL as it is, which YAML refuses.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x7f"), max_size=30)
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=20
-)
-
-
-@settings(deadline=None)
-@given(VALUES, st.sampled_from([None, 0, 3]))
-def test_json_is_read_as_the_standard_library_reads_it(value, indent):
-    """Any JSON value within the limits is read unchanged, with a line for every pointer."""
-    tree = json_tree.read("file", json.dumps(value, indent=indent))
-
-    assert tree.value == value
-    assert all(line >= 1 for line in tree.lines.values())
-
-
-PRINTABLE = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"]))
-YAML_VALUES = st.recursive(
-    st.booleans() | st.integers(-(2**63), 2**63 - 1) | PRINTABLE,
-    lambda inner: st.lists(inner) | st.dictionaries(PRINTABLE.filter(bool), inner),
+    SCALARS | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS.filter(bool), inner),
     max_leaves=20,
 )
 
 
-@settings(deadline=None)
-@given(YAML_VALUES)
-def test_json_is_yaml(value):
-    """YAML reads any JSON as the same value."""
-    assert yaml_tree.read("file", json.dumps(value)).value == value
+@settings(deadline=None, max_examples=50)
+@given(VALUES, st.sampled_from([None, 0, 3, "\t"]))
+def test_json_is_read_as_the_standard_library_reads_it(value, indent):
+    """Any JSON value within the limits is read unchanged, with a line for every pointer."""
+    tree = yaml_tree.read("file", json.dumps(value, indent=indent))
+
+    assert tree.value == value
+    assert not tree.findings
+    assert all(line >= 1 for line in tree.lines.values())
 
 
-@pytest.mark.parametrize("reader", READERS)
 @settings(deadline=None)
 @given(text=st.text(max_size=200) | st.text("{}[]:,-&*!|>'\"#%@ \n\tab01~?<.", max_size=60))
-def test_any_text_is_read_or_refused(reader, text):
+def test_any_text_is_read_or_refused(text):
     """Any text is read, or refused with findings."""
     try:
-        READERS[reader]("file", text)
+        yaml_tree.read("file", text)
     except ConfigurationError as error:
         assert error.findings
 
@@ -208,10 +179,13 @@ def test_any_text_is_read_or_refused(reader, text):
 def test_lines_are_those_of_the_file():
     """Each pointer has the line of its key or item, a deeper one the line around it."""
     text = "tasks:\n  - label: a\n    params:\n      - x: 1\n\niterations: 3\n"
-    tree = yaml_tree.read("file", text)
+    pointers = ["/tasks", "/tasks/0", "/tasks/0/params/0/x", "/iterations", "/iterations/none"]
+    assert lines(text, *pointers) == [1, 2, 4, 6, 6]
+    text = '{\n "a": [\n  1,\n  {"b": 2}\n ]\n}'
+    assert lines(text, "", "/a", "/a/0", "/a/1/b") == [1, 2, 3, 4]
 
-    assert [tree.line(p) for p in ("/tasks", "/tasks/0", "/tasks/0/params/0/x")] == [1, 2, 4]
-    assert tree.line("/iterations") == 6
-    assert tree.line("/iterations/none") == 6
-    tree = json_tree.read("file", '{\n "a": [\n  1,\n  {"b": 2}\n ]\n}')
-    assert [tree.line(p) for p in ("", "/a", "/a/0", "/a/1/b")] == [1, 2, 3, 4]
+
+def lines(text, *pointers):
+    """Return the lines of some pointers into a document."""
+    tree = yaml_tree.read("file", text)
+    return [tree.finding(pointer, "").line for pointer in pointers]

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-import functools
+import copy
+import json
 
 import pyoxigraph as ox
 import pytest
 from pyshacl import validate
-from rdflib import RDF, SH, XSD, BNode, Graph, Literal, Namespace, URIRef
-from rdflib.collection import Collection
+from rdflib import RDF, SH, Namespace
 
-from kgbench import resources
-from kgbench.config import conformance, documents, graphs, trees
+from kgbench.config import conformance, graphs, yaml_tree
+from kgbench.config.trees import Several, Tree
 from kgbench.validation.with_pyshacl import rdflib_graph
+from kgbench.vocab import XSD
+from tests.support.config_files import shape_graph
 
-KGB = Namespace("https://w3id.org/kgbench/ns#")
 SHAPE = Namespace("https://w3id.org/kgbench/shapes/configuration#")
-STRANGER = URIRef("https://example.org/stranger")
 
 WHOLE = """\
 name: everything
@@ -47,276 +47,228 @@ PER_CASE = WHOLE.replace("iterations: 2", "iterationsPerCase: 2")
 PART = "tasks: [x]\nmodels: ['baseline:oracle']\ninclude: [a.yaml, ../b.ttl]\n"
 
 ACCEPTED = {
-    "whole": (WHOLE, KGB.Configuration),
-    "per case": (PER_CASE, KGB.Configuration),
-    "names only": ("tasks: [x, 'y-*']\nmodels: ['a:b']\niterations: 1\n", KGB.Configuration),
-    "included only": ("include: [a.yaml]\niterations: 1\n", KGB.Configuration),
-    "one name without a list": ("tasks: x\nmodels: 'a:b'\niterations: 1\n", KGB.Configuration),
-    "part": (PART, KGB.ConfigurationPart),
-    "part of a part": ("include: [a.yaml]\n", KGB.ConfigurationPart),
+    "whole": (WHOLE, graphs.CONFIGURATION),
+    "per case": (PER_CASE, graphs.CONFIGURATION),
+    "names only": ("tasks: [x, 'y-*']\nmodels: ['a:b']\niterations: 1\n", graphs.CONFIGURATION),
+    "included only": ("include: [a.yaml]\niterations: 1\n", graphs.CONFIGURATION),
+    "one name without a list": ("tasks: x\nmodels: 'a:b'\niterations: 1\n", graphs.CONFIGURATION),
+    "part": (PART, graphs.PART),
+    "part of a part": ("include: [a.yaml]\n", graphs.PART),
 }
 
 
-@functools.cache
 def read(name):
-    """Return the graph of one of the accepted documents."""
-    from pathlib import Path
-
+    """Return one of the accepted documents as JSON, with the type of its root."""
     text, root_type = ACCEPTED[name]
-    document = documents.Document("file", Path("file"), "yaml", text)
-    return rdflib_graph(graphs.read(document, str(root_type)).triples)
+    return yaml_tree.read("file", text).value, root_type
 
 
-def refused_by(graph):
-    """Return the violated shapes of a graph, with those nested in them.
+def found(value, root_type=graphs.CONFIGURATION):
+    """Return the findings about a document as ``pointer message``."""
+    findings = conformance.findings(Tree("file", value), root_type)
+    return [f"{finding.pointer} {finding.message}" for finding in findings]
 
-    Asserts that pySHACL and kgbench's validation agree.
-    """
-    conforms, report, _ = validate(graph, shacl_graph=conformance.shapes())
-    found = set(report.objects(None, SH.sourceShape))
-    assert conforms == (not found)
-    triples = tuple(ox.Triple(*map(conformance.to_term, triple)) for triple in graph)
-    same = graphs.ConfigurationGraph("file", triples, triples[0].subject, trees.Tree("file"))
-    assert conforms == conformance.accepted(same)
-    return found
+
+def refused_by_pyshacl(values, root_type=graphs.CONFIGURATION):
+    """Return for each document whether pySHACL refuses it, by one validation of all."""
+    made = [graphs.of(value, root_type).triples for value in values]
+    _, report, _ = validate(
+        rdflib_graph([triple for triples in made for triple in triples]),
+        shacl_graph=shape_graph(),
+    )
+    focus = {str(node) for node in report.objects(None, SH.focusNode)}
+    return [str(triples[-1].subject.value) in focus for triples in made]
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_what_may_be_said_conforms(name):
-    """Each kind of file has graphs that conform."""
-    assert refused_by(read(name)) == set()
+    """Each kind of file conforms for both engines."""
+    value, root_type = read(name)
+
+    assert found(value, root_type) == []
+    assert refused_by_pyshacl([value], root_type) == [False]
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_the_graph_is_that_of_json_ld(name):
+    """The context makes the same graph of a configuration as JSON-LD."""
+    text, root_type = ACCEPTED[name]
+    for real, whole in (("60.5", "60"), ("1.0e+5", "100000"), ("2.50", "2")):
+        text = text.replace(real, whole)  # JSON-LD writes real numbers in a form of its own
+    value = yaml_tree.read("file", text).value
+    document = {"@context": graphs.context(), "@type": str(root_type), **value}
+    expected = ox.Dataset(ox.parse(json.dumps(document), format=ox.RdfFormat.JSON_LD))
+    made = ox.Dataset(ox.Quad(*triple) for triple in graphs.of(value, root_type).triples)
+
+    for graph in (expected, made):
+        graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    assert made == expected
 
 
 # --- mutants --------------------------------------------------------------------------------
 
-
-def values(graph, shape):
-    """Return (node, property, value) for all values that a property shape applies to."""
-    path = conformance.shapes().value(shape, SH.path)
-    if isinstance(path, URIRef):
-        owners = {
-            owner for owner in graph.subjects(path) if owner in focus_nodes(graph, owner_of(shape))
-        }
-        return [(owner, path, value) for owner in owners for value in graph.objects(owner, path)]
-    steps = list(Collection(conformance.shapes(), path))
-    if steps[-1] == RDF.first:
-        heads = list(graph.objects(None, steps[0]))
-        cells = [cell for head in heads for cell in graph.transitive_objects(head, RDF.rest)]
-        return [(c, RDF.first, graph.value(c, RDF.first)) for c in cells if c != RDF.nil]
-    return [(s, p, o) for s, p, o in graph.triples((None, steps[-1], None))]
-
-
-def owner_of(shape):
-    """Return the named shape that a property shape belongs to."""
-    owners = conformance.shapes().subjects(SH.property, shape)
-    return next(owner for owner in owners if isinstance(owner, URIRef))
+PLACES = [  # of values, with the shapes that describe them
+    *(([key], SHAPE[key]) for key in read("whole")[0] if key not in ("tasks", "models")),
+    (["tasks"], SHAPE.tasks),
+    (["models"], SHAPE.models),
+    (["sizes", 0], SHAPE.size),
+    (["include", 0], SHAPE.includePath),
+    (["tasks", 0], SHAPE.taskEntry),
+    (["models", 0], SHAPE.modelEntry),
+    (["tasks", 0, "label"], SHAPE.label),
+    (["tasks", 0, "class"], SHAPE.taskClass),
+    (["tasks", 0, "params"], SHAPE.params),
+    (["models", 0, "label"], SHAPE.label),
+    (["models", 0, "class"], SHAPE.modelClass),
+    (["models", 0, "params"], SHAPE.modelParams),
+    (["models", 0, "params", "model"], SHAPE.modelId),
+    (["models", 1, "spec"], SHAPE.spec),
+    (["iterationsPerCase"], SHAPE.iterationsPerCase),
+]
 
 
-def focus_nodes(graph, node_shape):
-    """Return the nodes that a named shape applies to."""
-    if node_shape == SHAPE.modelParams:
-        models = focus_nodes(graph, SHAPE.ModelSelection)
-        return {node for model in models for node in graph.objects(model, KGB.params)}
-    entries = {SHAPE.TaskSelection: KGB.tasks, SHAPE.ModelSelection: KGB.models}
-    if node_shape in entries:
-        return {
-            node
-            for head in graph.objects(None, entries[node_shape])
-            for node in Collection(graph, head)
-            if not isinstance(node, Literal)
-        }
-    return set(graph.subjects(RDF.type))
+def base(place):
+    """Return the accepted document that has a place."""
+    return read("per case" if place == ["iterationsPerCase"] else "whole")[0]
+
+
+def mutated(document, place, value):
+    """Return a copy of a document with another value at a place."""
+    document = copy.deepcopy(document)
+    node = document
+    for key in place[:-1]:
+        node = node[key]
+    node[place[-1]] = value
+    return document
 
 
 def spoilt_values(shape):
-    """Yield values that a property shape must refuse, each by another of its constraints."""
-    shapes = conformance.shapes()
-
-    def one(parameter):
-        return shapes.value(shape, parameter)
-
-    datatype = one(SH.datatype)
-    number = SHAPE.Number in set(shapes.objects(shape, SH.node))
-    texts = (Literal(7), Literal("x", lang="en"), STRANGER, Literal(""), Literal("a\nb"))
-    yield from texts if datatype == XSD.string else ()
-    numbers = (Literal("7"), Literal("true", datatype=XSD.boolean), STRANGER)
-    yield from numbers if datatype == XSD.integer or number else ()
-    odd = (Literal("x", datatype=XSD.integer, normalize=False), Literal(2.0))
-    yield from odd if datatype == XSD.integer else ()
-    endless = (Literal(each, datatype=XSD.double) for each in ("NaN", "INF", "-INF"))
-    yield from endless if number else ()
-    if one(SH.nodeKind) is not None:
-        yield Literal("text")
-    for parameter, step in ((SH.minInclusive, -1), (SH.maxInclusive, 1), (SH.minExclusive, 0)):
-        if one(parameter) is not None:
-            yield Literal(one(parameter).toPython() + step)
-    if one(SH.maxLength) is not None:
-        yield Literal("x" * (int(one(SH.maxLength)) + 1))
-    if one(SH.pattern) is not None:
-        yield Literal("\t://")
-
-
-def property_shapes():
-    """Return all named property shapes."""
-    return sorted(conformance.shapes().subjects(RDF.type, SH.PropertyShape))
-
-
-def mutated(configuration, *, remove=(), add=()):
-    """Return a copy of a graph without some triples and with others."""
-    graph = Graph()
-    for triple in configuration:
-        graph.add(triple)
-    for triple in remove:
-        graph.remove(triple)
-    for triple in add:
-        graph.add(triple)
-    return graph
-
-
-def examples(shape):
-    """Return the accepted graphs in which a property shape finds values."""
-    found = [read(name) for name in ("whole", "per case")]
-    return [(each, values(each, shape)) for each in found if values(each, shape)]
-
-
-@pytest.mark.parametrize("shape", property_shapes(), ids=lambda s: s.fragment)
-def test_each_value_is_checked(shape):
-    """A value with a wrong datatype, range, length or form violates its property shape."""
-    configuration, places = examples(shape)[0]
-    owner, path, value = places[0]
-    spoilt = list(spoilt_values(shape)) or [Literal(7), Literal("a\nb")]
-
-    for each in spoilt:
-        graph = mutated(configuration, remove=[(owner, path, value)], add=[(owner, path, each)])
-        assert refused_by(graph), f"{shape.fragment} accepts {each.n3()}"
-
-
-@pytest.mark.parametrize("shape", property_shapes(), ids=lambda s: s.fragment)
-def test_each_single_value_stands_once(shape):
-    """A second value of any key violates the shape of that key."""
-    if conformance.shapes().value(shape, SH.maxCount) is None:
-        if shape in (SHAPE.params, SHAPE.modelParams):  # each for one task, or model
-            return
-        assert not isinstance(conformance.shapes().value(shape, SH.path), URIRef)
-        return
-    configuration, places = examples(shape)[0]
-    owner, path, value = places[0]
-    second = Literal(f"{value}x")
-    if not isinstance(value, Literal):
-        second = BNode()
-    elif value.datatype != XSD.string:
-        second = Literal(1 + (value.toPython() == 1))
-
-    assert shape in refused_by(mutated(configuration, add=[(owner, path, second)]))
-
-
-@pytest.mark.parametrize(
-    ("key", "needed_by"),
-    [
-        ("iterations", SHAPE.SaysHowOften),
-        ("tasks", SHAPE.HasTasks),
-        ("models", SHAPE.HasModels),
-        ("class of a task", SHAPE.ParamsNeedClass),
-        ("class of a model", SHAPE.NamesModel),
-        ("spec", SHAPE.NamesModel),
-        ("model", SHAPE.ClassNeedsModel),
-        ("label and class", SHAPE.NamesTask),
-        ("all of a part", SHAPE.BringsSomething),
-    ],
-)
-def test_each_needed_key_is_missed(key, needed_by):
-    """Without a required key, the shape that requires it is violated."""
-    graph = mutated(read("part" if key == "all of a part" else "whole"))
-    graph.remove((None, KGB.include, None))
-    task = next(iter(focus_nodes(graph, SHAPE.TaskSelection)), None)
-    for subject, path in {
-        "iterations": [(None, KGB.iterations)],
-        "tasks": [(None, KGB.tasks)],
-        "models": [(None, KGB.models)],
-        "class of a task": [(task, KGB.className)],
-        "class of a model": [
-            (graph.value(None, KGB.className, Literal("ModelGpt")), KGB.className)
-        ],
-        "spec": [(None, KGB.spec)],
-        "model": [(None, URIRef(f"{graphs.PARAMETER}model"))],
-        "label and class": [
-            (task, path) for path in (KGB.className, KGB.params, URIRef(graphs.terms()["label"]))
-        ],
-        "all of a part": [(None, KGB.tasks), (None, KGB.models)],
-    }[key]:
-        graph.remove((subject, path, None))
-
-    assert needed_by in refused_by(graph)
-
-
-@pytest.mark.parametrize(
-    "shape",
-    [SHAPE.Configuration, SHAPE.ConfigurationPart, SHAPE.TaskSelection, SHAPE.ModelSelection],
-    ids=lambda s: s.fragment,
-)
-def test_each_object_is_closed(shape):
-    """A property that is not listed is refused: unknown, foreign, or of another object."""
-    configuration = read("part" if shape == SHAPE.ConfigurationPart else "whole")
-    target = (shape, SH.targetClass)
-    root_type = conformance.shapes().value(*target)
-    nodes = focus_nodes(configuration, shape)
-    if root_type is not None:
-        nodes = set(configuration.subjects(RDF.type, root_type))
-    listed = {
-        str(conformance.shapes().value(each, SH.path))
-        for each in conformance.shapes().objects(shape, SH.property)
+    """Return values that a property shape must refuse, each by another of its constraints."""
+    shapes = shape_graph()
+    datatype = shapes.value(shape, SH.datatype)
+    whole, real = ox.NamedNode(XSD.integer), ox.NamedNode(XSD.double)
+    spoilt = {
+        XSD.string: [7, {}, "", "a\nb", "\t://", ox.Literal("x", language="en")],
+        XSD.integer: ["7", True, {}, [], 2.0, ox.Literal("x", datatype=whole)],
+        XSD.boolean: ["true", 1, {}],
+        SHAPE.Number: [ox.Literal(text, datatype=real) for text in ("NaN", "INF", "-INF")],
+        SHAPE.TextOrEntry: [7, True, [], ["x"], "a\nb", "x" * 2001],
     }
-    strangers = {*graphs.terms().values(), str(STRANGER), f"{graphs.UNKNOWN}iteratons"} - listed
+    kinds = {str(datatype), *shapes.objects(shape, SH.node)}
+    values = [value for kind in kinds for value in spoilt.get(kind, [])]
+    if SHAPE.Number in kinds:
+        values += ["7", True, {}, []]
+    if shape in (SHAPE.params, SHAPE.modelParams):
+        values += ["text", 7]
+    for parameter, step in ((SH.minInclusive, -1), (SH.maxInclusive, 1), (SH.minExclusive, 0)):
+        values += [bound.toPython() + step for bound in shapes.objects(shape, parameter)]
+    longest = shapes.objects(shape, SH.maxLength)
+    return [*values, *("x" * (int(length) + 1) for length in longest)]
 
-    for stranger in sorted(strangers):
-        triple = (next(iter(nodes)), URIRef(stranger), Literal("x"))
-        assert shape in refused_by(mutated(configuration, add=[triple]))
+
+MUTANTS = [(place, value) for place, shape in PLACES for value in spoilt_values(shape)]
+
+
+def test_each_value_is_checked():
+    """A value with a wrong datatype, range, length or form is found at its place."""
+    documents = [mutated(base(place), place, value) for place, value in MUTANTS]
+
+    assert len(documents) > 150
+    for (place, value), document in zip(MUTANTS, documents, strict=True):
+        pointer = "/" + "/".join(map(str, place))
+        assert any(said.startswith(pointer) for said in found(document)), (place, value)
+    accepted = [
+        place
+        for place, refused in zip(MUTANTS, refused_by_pyshacl(documents), strict=True)
+        if not refused
+    ]
+    assert accepted == []
+
+
+def test_each_single_value_stands_once():
+    """A second value of any key is found at the key."""
+    once = [place for place, _ in PLACES if isinstance(place[-1], str) and place[-1] != "params"]
+    documents = [mutated(base(place), place, Several(["x", "y"])) for place in once]
+
+    for place, document in zip(once, documents, strict=True):
+        said = f"/{'/'.join(map(str, place))} found more than one value; allowed: "
+        assert any(finding.startswith(said) for finding in found(document)), place
+    assert all(refused_by_pyshacl(documents))
+
+
+TASK, MODEL, OTHER = (
+    read("whole")[0][key][number] for key, number in (("tasks", 0), ("models", 0), ("models", 1))
+)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "refusing"),
+    ("changed", "expected"),
     [
-        ("tasks:\n", "tasks:\n  - 7\n", SHAPE.taskEntry),
-        ("tasks:\n", "tasks:\n  - [x]\n", SHAPE.TaskSelection),
-        ("tasks:\n", 'tasks:\n  - "a\\nb"\n', SHAPE.taskEntry),
-        ("models:\n", "models:\n  - true\n", SHAPE.modelEntry),
-        (
-            "models:\n",
-            "models:\n  - {spec: 'a:b', class: x, params: {model: y}}\n",
-            SHAPE.NamesModel,
-        ),
-        ("models:\n", "models:\n  - {spec: 'a:b', params: {model: y}}\n", SHAPE.ParamsNeedClass),
-        ("models:\n", "models:\n  - {label: x}\n", SHAPE.NamesModel),
-        ("iterations: 2", "iterations: 2\niterationsPerCase: 2", SHAPE.SaysHowOften),
+        ({"iterations": None}, " needed: either 'iterations'"),
+        ({"iterationsPerCase": 2}, " needed: either 'iterations'"),
+        ({"tasks": None}, " needed: 'tasks', a list"),
+        ({"models": None}, " needed: 'models', a list"),
+        ({"tasks": [{"label": "x", "params": {}}]}, "/tasks/0 needed: 'class' wherever 'params'"),
+        ({"tasks": [{"params": {}}]}, "/tasks/0 needed: 'class' (the name of a task class)"),
+        ({"models": [{"label": "x"}]}, "/models/0 needed: either 'class'"),
+        ({"models": [{"class": "x"}]}, "/models/0 needed: 'model' in params"),
+        ({"models": [{"class": "x", "params": {"y": 1}}]}, "/models/0 needed: 'model' in params"),
+        ({"models": [OTHER | MODEL]}, "/models/0 needed: either 'class'"),
+        ({"models": [OTHER | {"params": {"model": "y"}}]}, "/models/0 needed: 'class' wherever"),
     ],
 )
-def test_what_cannot_go_together_is_refused(old, new, refusing):
-    """Contradictory and meaningless entries violate the shape for their case."""
-    from pathlib import Path
+def test_each_needed_key_is_missed(changed, expected):
+    """What is missing, or cannot go together, is said; an include may replace tasks and models."""
+    document = read("whole")[0] | changed
+    document = {key: value for key, value in document.items() if value is not None}
+    if expected.startswith((" needed: 'tasks'", " needed: 'models'")):
+        assert found(document) == []
+    document.pop("include")
 
-    text = WHOLE.replace(old, new, 1)
-    assert text != WHOLE
-    found = graphs.read(documents.Document("file", Path("file"), "yaml", text))
+    assert any(said.startswith(expected) for said in found(document)), found(document)
+    assert refused_by_pyshacl([document]) == [True]
 
-    assert refusing in refused_by(rdflib_graph(found.triples))
+
+def test_a_part_brings_something():
+    """An included file without entries is refused."""
+    assert found({}, graphs.PART) == [" needed: 'tasks', 'models' or 'include'"]
+
+
+@pytest.mark.parametrize(
+    ("place", "root_type"),
+    [
+        ([], graphs.CONFIGURATION),
+        ([], graphs.PART),
+        (["tasks", 0], graphs.CONFIGURATION),
+        (["models", 0], graphs.CONFIGURATION),
+    ],
+)
+def test_each_object_is_closed(place, root_type):
+    """A key that is not listed is refused: unknown, foreign, or of another object."""
+    name = "part" if root_type == graphs.PART else "whole"
+    shape = {"tasks": SHAPE.TaskSelection, "models": SHAPE.ModelSelection}.get(
+        place[0] if place else None, SHAPE[root_type.rpartition("#")[2]]
+    )
+    shapes = shape_graph()
+    listed = {str(shapes.value(each, SH.name)) for each in shapes.objects(shape, SH.property)}
+    strangers = sorted({*graphs.terms(), "iteratons", "https://example.org/x"} - listed)
+    documents = [mutated(read(name)[0], [*place, key], "x") for key in strangers]
+
+    for key, document in zip(strangers, documents, strict=True):
+        said = "does not belong here" if key in graphs.terms() else "unknown key"
+        assert any(said in each and f"'{key}'" in each for each in found(document, root_type)), key
+    assert all(refused_by_pyshacl(documents, root_type))
 
 
 def test_every_shape_is_said_in_words():
     """Each named shape has a description, and each property shape has a name as well."""
-    shapes = conformance.shapes()
+    shapes = shape_graph()
     silent = {SHAPE.Configuration, SHAPE.ConfigurationPart, SHAPE.Number, SHAPE.TextOrEntry}
     silent |= {SHAPE.TaskSelection, SHAPE.ModelSelection}
+    described = set(shapes.subjects(RDF.type, SH.PropertyShape))
 
-    for shape in set(shapes.subjects(RDF.type, SH.NodeShape)) - silent:
+    for shape in set(shapes.subjects(RDF.type, SH.NodeShape)) - silent | described:
         assert shapes.value(shape, SH.description), shape
-    for shape in property_shapes():
-        assert shapes.value(shape, SH.description), shape
+    for shape in described:
         assert shapes.value(shape, SH.name), shape
-
-
-def test_only_core_constraints_are_used():
-    """The shapes use no SPARQL and no other extension of SHACL."""
-    extensions = {SH.sparql, SH.select, SH.js, SH.rule, SH.target, SH.expression}
-
-    assert not extensions & set(conformance.shapes().predicates())
-    assert "shacl-js" not in resources.text("shapes", "configuration.ttl")
+    assert described == {shape for _, shape in PLACES}

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench import config
-from kgbench.config import graphs, settings, turtle
-from kgbench.config.documents import Document
+from kgbench.config import graphs, turtle, turtle_tree
 from tests.support.config_files import GOOD, changed, write
 
 # A graph has no order of equal values, and no null; another test covers omitted values.
@@ -39,8 +37,7 @@ def again(plan, parameters):
     """Return the parameters of the plan's task after writing and reading them."""
     task = replace(plan.tasks[0], parameters=parameters)
     text = turtle.plan_to_turtle(replace(plan, tasks=(task,)))
-    read = settings.read(graphs.read(Document("plan.ttl", Path("plan.ttl"), "turtle", text)))
-    return read.tasks[0].params
+    return turtle_tree.read("plan.ttl", text, graphs.CONFIGURATION).value["tasks"][0]["params"]
 
 
 def test_parameters_of_every_kind_come_back(plan):

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small configurations for tests."""
+"""Small configurations for tests, and the shapes of configurations for pySHACL, the oracle."""
+
+from functools import cache
+
+from rdflib import Graph
+
+from kgbench import resources
 
 GOOD = """\
 name: small
@@ -23,3 +29,9 @@ def changed(old, new):
     """Return the small configuration with one passage replaced."""
     assert old in GOOD
     return GOOD.replace(old, new)
+
+
+@cache
+def shape_graph():
+    """Return the shapes of configurations as a graph of rdflib."""
+    return Graph().parse(data=resources.text("shapes", "configuration.ttl"), format="turtle")

@@ -36,7 +36,7 @@ BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run example test test-all costs coverage lint format readme site papers difficulty answer-rates bench bench-check attacks fuzz mutants mutant-rates yasgui clean distclean
+.PHONY: help run example test test-all costs coverage lint format golden readme site papers difficulty answer-rates bench bench-check attacks fuzz mutants mutant-rates yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -79,6 +79,9 @@ lint: $(VENV)/.installed-dev  ## the linters and the type checker
 format: $(VENV)/.installed-dev  ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+golden: $(VENV)/.installed-dev  ## write the golden files of the tests anew (minutes); explain each change in the commit
+	RENEW_GOLDEN=1 $(strip $(BIN)/python -m pytest -q --tier all tests/golden $(TEST))
 
 readme: $(VENV)/.installed-dev  ## update the outputs in README.md
 	$(BIN)/python -m tests.readme

@@ -6,10 +6,9 @@ they were last measured, and the commit at which all tests were measured. These 
 the others are *quick*, and so are new ones. ``--tier`` selects:
 
 * ``quick`` (``make test``): the quick tests that need neither servers nor a browser.
-* ``change`` (``.ci/run``): all quick tests, the wide ones of the rooms that changed since that
-  commit and of the rooms that import them, and one eighth of the other wide ones, another eighth
-  after each commit; of all these no more than :data:`BUDGET` allows, others after each commit.
-  Without git or that commit, everything counts as changed.
+* ``change`` (``.ci/run``): all quick tests, and of the wide ones those of :data:`GUARDS`, of the
+  rooms that changed since that commit, of those that import them, and one eighth of the others,
+  another after each commit, up to :data:`BUDGET`. Without git or that commit, all have changed.
 * ``all`` (``make test-all``): everything.
 
 A test that is named by its node id runs in any case. Every run measures its tests and leaves the
@@ -57,6 +56,7 @@ READERS = {
     "rubrics": "judges",
     "bench": "repository",
 }
+GUARDS = ("golden",)  # rooms of tests that run after every change
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -313,8 +313,8 @@ def part_of(test: str) -> int:
 def changes() -> tuple[frozenset[str], int | None]:
     """Return the rooms that a change affects, and the part of the other wide tests that runs.
 
-    The rooms are those with files that differ from the listed commit, and those that import them.
-    Without that commit, they are all rooms.
+    The rooms are :data:`GUARDS`, those with files that differ from the listed commit, and those
+    that import them; without that commit, all.
     """
     commit = listed()["commit"]
     differing = git("diff", "--name-only", commit, "--") if commit else None
@@ -324,17 +324,17 @@ def changes() -> tuple[frozenset[str], int | None]:
         return frozenset((*imports, *map(room_of, wide_tests()))), None
     changed = {room_of(path) for path in differing.splitlines()}
     importing = {room for room, imported in imports.items() if imported & changed}
-    return frozenset(changed | importing), int(distance) % PARTS
+    return frozenset(changed | importing | set(GUARDS)), int(distance) % PARTS
 
 
 @cache
 def wide_of_change() -> frozenset[str]:
-    """Return the wide tests of a change within the budget, beginning with the changed rooms."""
+    """Return the wide tests of a change within the budget: guards first, then changed rooms."""
     rooms, part = changes()
     cost = by_node(listed()["wide"])
-    first = {test for test in cost if room_of(test) in rooms}
-    wanted = [test for test in cost if test in first or part_of(test) == part]
-    wanted.sort(key=lambda test: (test not in first, (part_of(test) - (part or 0)) % PARTS))
+    rank = {test: (room_of(test) not in GUARDS, room_of(test) not in rooms) for test in cost}
+    wanted = [test for test in cost if not rank[test][1] or part_of(test) == part]
+    wanted.sort(key=lambda test: (rank[test], (part_of(test) - (part or 0)) % PARTS))
     ends = accumulate(cost[test] for test in wanted)
     return frozenset(test for test, end in zip(wanted, ends, strict=True) if end <= BUDGET)
 

@@ -19,7 +19,7 @@ from kgbench.connectors.options import Option
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
 from kgbench.net import environment
-from kgbench.net.limits import ascii_host, is_loopback
+from kgbench.net.limits import ascii_host, is_loopback, origin
 
 #: The value of the option ``api_version`` that appends no version to an address.
 NO_VERSION = "none"
@@ -52,8 +52,8 @@ class Service:
         return {"key_env": KEY_ENV} | ({} if self.fixed else {"api_version": API_VERSION})
 
     def is_own(self, url: str) -> bool:
-        """Return whether ``url`` is on the provider's own server."""
-        return self.own is not None and urlsplit(url).hostname == urlsplit(self.own).hostname
+        """Return whether ``url`` is on the provider's own server, by the same protocol."""
+        return self.own is not None and origin(url) == origin(self.own)
 
     def is_declared_for(self, variable: str, url: str) -> bool:
         """Return whether ``variable`` holds this provider's key and ``url`` is its own server."""

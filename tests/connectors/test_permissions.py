@@ -44,6 +44,7 @@ def configured(folder: Path, spec: str) -> str:
             "openai:m@https://api.openai.com.evil.example?key_env=OPENAI_API_KEY",
             "--allow-secret OPENAI_API_KEY",
         ),
+        ("openai:m@http://api.openai.com?key_env=OPENAI_API_KEY", "--allow-secret OPENAI_API_KEY"),
         ("vllm:some/model?trust_remote_code=true", "--trust-remote-code"),
         ("vllm:m@http://127.0.0.1:9?chat_template=/etc/hosts", "--allow-secret /etc/hosts"),
     ],
@@ -115,6 +116,7 @@ def test_the_key_of_a_provider_goes_to_the_provider() -> None:
     [
         ("https://gateway.example/v1", None, False),
         ("https://api.openai.com/v1", None, True),
+        ("http://api.openai.com/v1", None, False),
         ("http://127.0.0.1:4000/v1", None, True),
         (None, "https://gateway.example/v1", True),
         (None, None, True),

@@ -2,7 +2,7 @@
 """Copies of a store to another back end, verified by counts and digests.
 
 Content is copied first, and the catalogue, which makes it visible, last: an interrupted copy leaves
-nothing visible, and the next one starts again. A folder is marked meanwhile
+nothing visible, and the next one starts again. The target is marked meanwhile
 (:mod:`kgbench.store.unfinished`).
 """
 

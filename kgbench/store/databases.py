@@ -32,8 +32,8 @@ _DATABASES = ("data/CURRENT", "data/MANIFEST-*", "snapshots/*/CURRENT", "snapsho
 UNFINISHED = "unfinished"
 """The file that marks a folder; it has the command that repeats the copy or recovery."""
 
-being_written: set[Path] = set()
-"""The marked folders that this process writes, and may open."""
+being_written: set[Path | str] = set()
+"""The marked folders, and locations of marked servers, that this process writes and may open."""
 
 
 class Damaged(StoreError):
@@ -139,10 +139,15 @@ def refuse_unfinished(path: Path) -> None:
     """Raise :class:`~kgbench.errors.StoreError` for a folder that is marked as unfinished."""
     if is_unfinished(path):
         command = (path / UNFINISHED).read_text("utf-8", "replace").strip()
-        raise StoreError(
-            f"the store {path} is unfinished, and may lack results: if `{command}` no longer runs, "
-            "it was interrupted, and can be repeated"
-        )
+        raise unfinished(str(path), command)
+
+
+def unfinished(location: str, command: str) -> StoreError:
+    """Return the error for a store that ``command`` has begun to write."""
+    return StoreError(
+        f"the store {location} is unfinished, and may lack results: if `{command}` no longer runs, "
+        "it was interrupted, and can be repeated"
+    )
 
 
 def no_store(path: Path) -> StoreError:

@@ -65,6 +65,7 @@ class EmbeddedStore(Database):
             try:
                 for folder in (path, path / "snapshots"):
                     snapshots.sweep(folder)
+                _refuse_damage(path)
                 with converted_failures(str(path)):
                     self._db = ox.Store(str(path / "data"))
                     left_open = snapshots.is_dirty(path)
@@ -312,6 +313,15 @@ def lock_folder(path: Path) -> IO[str]:
         os.ftruncate(handle.fileno(), 0)
         os.write(handle.fileno(), str(os.getpid()).encode("ascii"))
     return handle
+
+
+def _refuse_damage(path: Path) -> None:
+    """Raise :class:`~kgbench.store.databases.Damaged` after a quick check of the owner's files.
+
+    A query over a damaged table can make the engine loop for ever, and fill the memory.
+    """
+    for fault in checksums.faults(path / "data", snapshots.VERIFIED, owned=True):
+        raise damaged(str(path), StoreError(fault))
 
 
 def _stamp(graph: str, value: int) -> str:

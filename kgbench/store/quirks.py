@@ -48,7 +48,10 @@ _GRAPHS = {
     "application/x-turtle": ox.RdfFormat.TURTLE,
     "application/rdf+xml": ox.RdfFormat.RDF_XML,
 }
-UNREADABLE = (SyntaxError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+UNREADABLE = (
+    *(SyntaxError, ValueError, LookupError, TypeError, AttributeError, RecursionError),
+    MemoryError,  # pyoxigraph raises it for a term of more than 16 MiB
+)
 """Errors that parsers raise for invalid answers."""
 ACCEPT_GRAPH = "application/n-triples, text/turtle;q=0.5, application/rdf+xml;q=0.2"
 ACCEPT_JSON = "application/sparql-results+json, application/sparql-results+xml;q=0.5"

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import StoreError
 from kgbench.rdf import integer
-from kgbench.store import batching, declared, layouts, registry
+from kgbench.store import batching, databases, declared, layouts, registry
 from kgbench.store.back_ends import BackEnd
 from kgbench.store.client import Client
 from kgbench.store.iris import Iris
@@ -56,6 +56,19 @@ def refuse_misfits(location: str, error: object = None) -> None:
         ) from error
 
 
+def unfinished(store: RemoteReader | RemoteStore) -> str | None:
+    """Return the command that has begun to write a store and has not ended, if any."""
+    rows = list(store.query(fill("unfinished.rq", graph=store.iris.mint("leaseGraph"))))
+    return str(rows[0]["command"].value) if rows else None
+
+
+def _refuse_unfinished(store: RemoteReader | RemoteStore) -> None:
+    """Raise :class:`StoreError` for a marked store that this process does not write."""
+    command = unfinished(store)
+    if command is not None and store.location not in databases.being_written:
+        raise databases.unfinished(store.location, command)
+
+
 class RemoteReader(ReadOnly):
     """A store on a server, opened for reading; shows the current state, writes included."""
 
@@ -64,6 +77,7 @@ class RemoteReader(ReadOnly):
         self.location = back_end.location
         self._client = Client(back_end)
         try:
+            _refuse_unfinished(self)
             empty = layouts.check(self) is None
         except BaseException as error:
             self.close()
@@ -112,6 +126,7 @@ class RemoteStore:
         self._in_doubt = False  # whether the server may lack a write whose stamps we have
         try:
             self._lease = Lease(self._client, self.iris, self.location)
+            _refuse_unfinished(self)
             layouts.check(self)
             declared.load(self)
             self._read_registry()

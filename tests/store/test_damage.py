@@ -49,6 +49,13 @@ def test_a_damaged_snapshot_is_passed_over(place, caplog):
     assert f"the snapshot {newest} is damaged" in caplog.text
 
 
+def test_a_damaged_table_is_refused_by_the_owner(place):
+    """A writer does not open damaged tables: a query over them may never end."""
+    flip(next((place / "data").glob("*.sst")))
+    with pytest.raises(Damaged, match=r"sst has changed since it was written; `kgbench store"):
+        open_store(str(place))
+
+
 def test_a_noted_damage_is_passed_over(place):
     """Damage that a reader finds while it reads is recorded for the next reader."""
     newest, older = snapshots.all_of(place / "snapshots")

@@ -13,7 +13,15 @@ from kgbench.cli import app
 from kgbench.doctor import storage
 from kgbench.errors import StoreError
 from kgbench.record import recovery
-from kgbench.store import checking, copying, open_reader, open_store, publication_keys, registry
+from kgbench.store import (
+    checking,
+    copying,
+    maintenance,
+    open_reader,
+    open_store,
+    publication_keys,
+    registry,
+)
 from kgbench.store.databases import UNFINISHED
 from tests.store.test_copying import GRAPHS, filled
 
@@ -72,6 +80,31 @@ def test_an_interrupted_copy_is_named_and_repeated(place, tmp_path, monkeypatch,
     assert checking.check(new).problems == []
     with open_reader(str(new)) as store:
         assert registry.graphs(store) == sorted(GRAPHS)
+
+
+@pytest.mark.parametrize("step", [one for one in STEPS if one[0] == "copy"])
+def test_an_interrupted_copy_to_a_server_is_named_and_repeated(place, remote, monkeypatch, step):
+    """A server is marked from the first write to the last, also when some results are visible."""
+    _, module, function = step
+    words = ["store", "copy", place, remote]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, function, stop)
+        assert call(*words).exit_code == 130
+    for opened in (open_reader, open_store):
+        with pytest.raises(StoreError, match=r"is unfinished.*kgbench store copy "):
+            opened(remote)
+    for other in ("status", "store check", "store compact", "run -m baseline:oracle"):
+        told = call(*other.split(), "--store", remote)
+        assert "is unfinished" in str(told.exception)
+    assert any("is unfinished" in one.words for one in storage.store(remote, network=True))
+
+    assert call(*words).exit_code == 0
+    with open_reader(remote) as store:
+        assert registry.graphs(store) == sorted(GRAPHS)
+        assert maintenance.check(store).problems == []
+    told = call(*words)
+    assert "has results already" in str(told.exception)
+    open_reader(remote).close()  # not marked by what was refused
 
 
 def test_a_store_is_not_marked_for_what_it_refuses(place, original):

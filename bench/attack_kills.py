@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import multiprocessing
 import os
 import random
+import resource
 import signal
 import ssl
 import subprocess
@@ -23,10 +25,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess as _Process
 from pathlib import Path
 from typing import Any
 
 from bench.small_disk import ROOM, Disk, small_disk
+from kgbench import cli
+from kgbench.engine.replies import Replies
+from kgbench.model import Call, Request
 from kgbench.record import accounts, reading
 from kgbench.store import open_reader
 from tests.support.servers import certificates
@@ -47,30 +53,10 @@ models:
   - label: loopback
     spec: "openai:loopback@{url}"
 """
-# The command, which also notes when each reply was logged, and which ones it took from the log.
-_RUN = """
-import os, resource, sys, time
-from kgbench.engine import replies
-notes = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-def note(*words):
-    os.write(notes, (" ".join(map(str, words)) + "\\n").encode())
-log_call, take = replies.Replies.log_call, replies.Replies.take
-def noted(self, call, *rest):
-    log_call(self, call, *rest)
-    note("logged", call.reply.request_id, time.time())
-def taken(self, *rest):
-    call = take(self, *rest)
-    if call is not None:
-        note("recovered", call.reply.request_id, 0)
-    return call
-replies.Replies.log_call, replies.Replies.take = noted, taken
-if int(sys.argv[2]):
-    sys.dont_write_bytecode = True  # a truncated file could not be imported again
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-sys.argv = ["kgbench", "run", *sys.argv[3:]]
-from kgbench.cli import main
-main()
-"""
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    ["bench.attack_kills", "kgbench.engine.run", "kgbench.cli.run_report"]
+)
 _STORED = """
 PREFIX kgb: <https://w3id.org/kgbench/ns#> PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT ?id WHERE { GRAPH ?g { ?answer a kgb:Answer ; prov:wasGeneratedBy/kgb:requestId ?id } }
@@ -155,11 +141,11 @@ class Attack:
         with self._session(disk.store) as process:
             end = time.monotonic() + _TIMEOUT
             while len(_answered(server)) < wanted and time.monotonic() < end:
-                if process.poll() is not None:
+                if not process.is_alive():
                     break
                 time.sleep(0.002)
             time.sleep(self._chance.uniform(0.0, 0.1))
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             self._killed.append(time.time())
         self.tally.kills += 1
         self._check_exit(process, full=False)
@@ -171,9 +157,8 @@ class Attack:
             disk.filled(self._chance.randint(*ROOM)) as limit,
             self._session(disk.store, limit) as p,
         ):
-            try:
-                p.wait(_TIMEOUT)
-            except subprocess.TimeoutExpired:
+            p.join(_TIMEOUT)
+            if p.is_alive():
                 p.kill()
                 self.tally.faults.append("a session on a full disk did not end")
         self._filled.append((began, time.time()))
@@ -183,34 +168,31 @@ class Attack:
     def _finish(self) -> None:
         for _ in range(20):
             with self._session(self._folder / "disk" / "store") as process:
-                process.wait(_TIMEOUT)
+                process.join(_TIMEOUT)
             self._check_exit(process, full=False)
-            if process.returncode == 0:
+            if process.exitcode == 0:
                 return
         self.tally.faults.append("the run did not end")
 
     @contextlib.contextmanager
-    def _session(self, store: Path, limit: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    def _session(self, store: Path, limit: int | None = None) -> Iterator[_Process]:
         options = [str(self._folder / "c.yaml"), "--store", str(store), "--json", "--no-preflight"]
-        words = [sys.executable, "-c", _RUN, str(self._folder / "notes"), str(limit or 0), *options]
-        environment = {**os.environ, "OPENAI_API_KEY": "sk-loopback-attack"}
-        if self._certificate is not None:
-            environment["SSL_CERT_FILE"] = str(self._certificate[0])
-        with (self._folder / "out").open("wb") as out, (self._folder / "err").open("wb") as err:
-            process = subprocess.Popen(  # noqa: S603 - ours
-                words, stdout=out, stderr=err, env=environment
-            )
-            try:
-                yield process
-            finally:
-                if process.poll() is None and sys.exc_info()[0] is not None:
-                    process.kill()
-                process.wait()
+        certificate = None if self._certificate is None else self._certificate[0]
+        process = _FORKS.Process(
+            target=_command, args=(self._folder, options, limit, certificate), daemon=True
+        )
+        process.start()
+        try:
+            yield process
+        finally:
+            if sys.exc_info()[0] is not None:
+                process.kill()
+            process.join()
 
-    def _check_exit(self, process: subprocess.Popen[bytes], *, full: bool) -> None:
+    def _check_exit(self, process: _Process, *, full: bool) -> None:
         """Count a traceback or an unexpected exit code of an ended session as a fault."""
         stderr = (self._folder / "err").read_text(encoding="utf-8", errors="replace")
-        code = process.returncode
+        code = process.exitcode
         allowed = {0, 1, 3, 4} if full else {0, 3, -signal.SIGKILL}
         if "Traceback" in stderr or code not in allowed or (code == 4 and not stderr.strip()):  # noqa: PLR2004
             self.tally.faults.append(f"exit code {code}: {stderr[-2000:]}")
@@ -261,6 +243,42 @@ class Attack:
             self.tally.in_flight[kills[0]] += 1
         else:
             self.tally.faults.append(f"not stored, although no kill followed: {entry.request_id}")
+
+
+def _command(folder: Path, options: list[str], limit: int | None, certificate: Path | None) -> None:
+    """Run the command; note when each reply was logged, and which ones it took from the log.
+
+    It runs in a fork of a process that has imported what it needs.
+    """
+    notes = os.open(folder / "notes", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def note(*words: object) -> None:
+        os.write(notes, (" ".join(map(str, words)) + "\n").encode())
+
+    log_call, take = Replies.log_call, Replies.take
+
+    def noted(self: Replies, call: Call, request: Request, dialogue: str) -> None:
+        log_call(self, call, request, dialogue)
+        assert call.reply is not None
+        note("logged", call.reply.request_id, time.time())
+
+    def taken(self: Replies, request: Request, dialogue: str) -> Call | None:
+        call = take(self, request, dialogue)
+        if call is not None and call.reply is not None:
+            note("recovered", call.reply.request_id, 0)
+        return call
+
+    Replies.log_call, Replies.take = noted, taken  # type: ignore[method-assign]
+    for name, descriptor in (("out", 1), ("err", 2)):
+        os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+    if limit:
+        sys.dont_write_bytecode = True  # a truncated file could not be imported again
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    os.environ["OPENAI_API_KEY"] = "sk-loopback-attack"
+    if certificate is not None:
+        os.environ["SSL_CERT_FILE"] = str(certificate)
+    sys.argv = ["kgbench", "run", *options]
+    cli.main()
 
 
 @contextlib.contextmanager

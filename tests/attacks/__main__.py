@@ -3,20 +3,22 @@
 
 ``python -m tests.attacks [PART...]`` carries out all parts, or the named ones, and prints a row for
 each attack or fault: number of tries, number survived, losses, leaks, and the maximal time and
-memory. The exit code is 1 if anything was lost, leaked or not survived. ``make attacks`` does the
-same in the environment of the tests.
+memory, as soon as it is known. The exit code is 1 if anything was lost, leaked or not survived.
+``make attacks`` does the same in the environment of the tests.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
+import json
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import PIPE
 from typing import NamedTuple
 
 
@@ -38,42 +40,33 @@ class Scale(NamedTuple):
     damages: int
     kills: int
     full_disks: int
-    answers: int
+    imports: int
     megabytes: int
-    requests: int
-    fuzz_seconds: int
 
 
-FULL = Scale(
-    damages=200,
-    kills=100,
-    full_disks=20,
-    answers=10_000,
-    megabytes=1024,
-    requests=20_000,
-    fuzz_seconds=300,
-)
-_AT_ONCE = 1.0  # seconds within which a text that could freeze a server must be answered or refused
+FULL = Scale(damages=200, kills=100, full_disks=20, imports=25, megabytes=1024)
+_WORKERS = 2
 
 
 def _damages(scale: Scale) -> Iterator[Row]:
-    from tests.attacks import damage
-
-    with tempfile.TemporaryDirectory() as folder:
-        attack = damage.Attack(Path(folder), iterations=6)
-        for number in range(scale.damages):
-            attack.attempt(number, 25)
-    found = attack.tally
-    failed = {line.partition("(")[0].partition(":")[2] for line in found.failures}
-    lost = sum(line.startswith(("recovery", "false sound")) for line in found.failures)
+    share = -(-scale.damages // _WORKERS)
+    command = (sys.executable, "-m", "tests.attacks.damage")
+    commands = [
+        (*command, "--first", str(first), "--tries", str(min(share, scale.damages - first)))
+        for first in range(0, scale.damages, share)
+    ]
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        done = pool.map(lambda words: subprocess.run(words, stdout=PIPE, check=False), commands)
+        found = [json.loads(one.stdout) for one in done]
+    tries = sum(one["tries"] for one in found)
     yield Row(
         "random damage to a store",
-        found.tries,
-        found.tries - len(failed),
-        lost,
+        tries,
+        tries - sum(one["tries with a failure"] for one in found),
+        sum(one["wrong recoveries"] + one["false sound"] for one in found),
         0,
-        found.seconds,
-        found.memory >> 20,
+        max(one["worst seconds"] for one in found),
+        max(one["worst memory in MiB"] for one in found),
     )
 
 
@@ -82,84 +75,14 @@ def _kills(scale: Scale) -> Iterator[Row]:
 
     for name, kills, disks in (("SIGKILL", scale.kills, 0), ("full disk", 0, scale.full_disks)):
         with tempfile.TemporaryDirectory() as folder:
-            dialogues = 20 * (kills + disks)
-            attack = attack_kills.Attack(Path(folder), dialogues, 1, 0.25)
+            tries = kills + disks
+            attack = attack_kills.Attack(
+                Path(folder), 2 * attack_kills.CONCURRENCY * tries, 1, 0.25
+            )
             found = attack.carry_out(kills, disks)
         sys.stderr.write(f"{attack_kills.table(found)}\n")
-        tries, faults = kills + disks, len(found.faults)
-        survived = tries - min(faults, tries)
+        survived = tries - min(len(found.faults), tries)
         yield Row(f"{name} in a run", tries, survived, found.bad, 0, None, None)
-
-
-def _answers(scale: Scale) -> Iterator[Row]:
-    from tests.attacks import answers
-
-    found = answers.attack(scale.answers)
-    survived = found.answers - found.without - found.outcomes["evaluator-error"]
-    visits = int(found.visited)
-    yield Row(
-        "hostile answers to all tasks",
-        found.answers,
-        survived,
-        found.without,
-        visits,
-        None,
-        found.megabytes,
-    )
-
-
-def _servers(scale: Scale) -> Iterator[Row]:
-    from tests.attacks import misbehaving
-
-    for family, found in misbehaving.attempts(scale.megabytes << 20, most=2):
-        wrong = [one for one in found.values() if one.said.startswith(("HANGS", "TRACEBACK"))]
-        for (client, attack), one in found.items():
-            if one.leaked or one in wrong:
-                sys.stderr.write(f"{attack}: {client}: {one}\n")
-        yield Row(
-            f"servers: {family}",
-            len(found),
-            len(found) - len(wrong),
-            0,
-            sum(one.leaked for one in found.values()),
-            max(one.seconds for one in found.values()),
-            max(one.megabytes for one in found.values()),
-        )
-
-
-def _days(scale: Scale) -> Iterator[Row]:
-    from tests.attacks import day
-
-    with tempfile.TemporaryDirectory() as folder:
-        found = day.spend(Path(folder), scale.requests)
-    broken = sum(n for said, n in found.statuses.items() if said.endswith(("500", "nothing")))
-    tries = found.statuses.total()
-    sys.stderr.write(f"a day: {found.before} before, {found.after} after\n{found.said}")
-    leaked = sum(found.leaked.values())
-    yield Row(
-        "mixed requests to a server, in minutes",
-        tries,
-        tries - broken - bool(found.said),
-        0,
-        leaked,
-        None,
-        found.megabytes,
-    )
-
-
-def _freezing(scale: Scale) -> Iterator[Row]:
-    del scale  # each text has 1 MiB
-    from bench import siege
-    from bench.serving import ours, serving
-
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "results"
-        siege.results(store, iterations=1)
-        with serving(ours(store)) as url:
-            texts, healthy = asyncio.run(siege.freeze(url))
-    for name, times in (("texts of 1 MiB", texts), ("/health beside them", healthy)):
-        survived = sum(seconds <= _AT_ONCE for seconds in times)
-        yield Row(f"the freeze family: {name}", len(times), survived, 0, 0, max(times), None)
 
 
 def _clocks(scale: Scale) -> Iterator[Row]:
@@ -179,28 +102,39 @@ def _clocks(scale: Scale) -> Iterator[Row]:
     )
 
 
-def _mutations(scale: Scale) -> Iterator[Row]:
-    from tests.fuzz import fuzzing
+def _imports(scale: Scale) -> Iterator[Row]:
+    from tests.attacks import imports
 
-    tries = broken = 0
-    for name in fuzzing.TARGETS:
-        try:
-            tries += fuzzing.attack(name, scale.fuzz_seconds / len(fuzzing.TARGETS))
-        except Exception as error:  # noqa: BLE001 - any exception is a finding
-            sys.stderr.write(f"mutated input for {name}: {error!r}\n")
-            tries, broken = tries + 1, broken + 1
-    yield Row("mutated inputs", tries, tries - broken, 0, 0, None, None)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in imports.IMPORTERS:
+            found = imports.attack(Path(folder), name, scale.imports)
+            yield Row(f"hostile files for `import {name}`", *found[:3], 0, *found[3:])
+
+
+def _stores(scale: Scale) -> Iterator[Row]:
+    from tests.attacks import misbehaving
+
+    found = misbehaving.attempts(scale.megabytes << 20)
+    for one in found:
+        if one.leaked or not one.survived:
+            sys.stderr.write(f"{one}\n")
+    yield Row(
+        "lying servers as stores",
+        len(found),
+        sum(one.survived for one in found),
+        0,
+        sum(one.leaked for one in found),
+        max(one.seconds for one in found),
+        max(one.megabytes for one in found),
+    )
 
 
 PARTS: dict[str, Callable[[Scale], Iterator[Row]]] = {
     "damages": _damages,
     "kills": _kills,
-    "answers": _answers,
-    "servers": _servers,
-    "day": _days,
-    "freezing": _freezing,
     "clocks": _clocks,
-    "mutations": _mutations,
+    "imports": _imports,
+    "stores": _stores,
 }
 HEADINGS = ("attack or fault", "tries", "survived", "lost", "leaked", "worst s", "worst MB")
 

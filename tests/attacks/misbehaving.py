@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every misbehaving server against every client, each pair in its own process.
+"""Every misbehaving server as a store, against every client of stores at full size.
 
-``python -m tests.attacks servers`` prints the table and sets the size of large responses. A process
-may use 2 GB.
+Each client has a process of its own, which may use 2 GB; a new one follows if it ends.
 """
 
 from __future__ import annotations
@@ -11,77 +10,100 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from kgbench.secrets.detection import SecretDetector
 from tests.attacks import clients
-from tests.attacks.servers import FAMILIES, Server
+from tests.attacks.servers import ATTACKS, Server
 
 MEMORY = 2 << 30
-PATIENCE = 600.0  # seconds; a client may try several addresses, or retry, each within its own limit
+PATIENCE = 600.0  # seconds; a client may try again, each time within its own limit
+STORES = tuple(name for name in clients.CLIENTS if name.startswith("store"))
 
 
 class Tried(NamedTuple):
     """One attack on one client: seconds, maximal megabytes, final output, whether a key leaked."""
 
+    client: str
+    attack: str
     seconds: float
     megabytes: int
     said: str
     leaked: bool
 
+    @property
+    def survived(self) -> bool:
+        """Return whether the client ended as it has to."""
+        return not self.said.startswith(("HANGS", "TRACEBACK"))
 
-def tried(client: str, attack: str, size: int) -> Tried:
-    """Run ``client`` in its own process against ``attack``; large responses have ``size`` bytes."""
+
+def attempts(size: int) -> list[Tried]:
+    """Return what became of all attacks on all clients; large responses have ``size`` bytes."""
+    with ThreadPoolExecutor(len(STORES)) as pool:
+        return [one for found in pool.map(lambda name: _all(name, size), STORES) for one in found]
+
+
+def _all(client: str, size: int) -> list[Tried]:
+    """Carry out all attacks on a client, one after another."""
+    found: list[Tried] = []
+    while len(found) < len(ATTACKS):
+        command = [sys.executable, "-m", "tests.attacks.misbehaving", client]
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            ) as child,
+        ):
+            for attack in list(ATTACKS)[len(found) :]:
+                found.append(_tried(child, client, attack, size))
+                if not found[-1].survived:
+                    child.kill()
+                    errors.seek(0)
+                    found[-1] = found[-1]._replace(said=found[-1].said + errors.read()[-300:])
+                    break
+            assert child.stdin is not None
+            child.stdin.close()
+    return found
+
+
+def _tried(child: subprocess.Popen[str], client: str, attack: str, size: int) -> Tried:
+    """Have a client meet an attack."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    overdue = threading.Timer(PATIENCE, child.kill)
     with Server(None) as elsewhere, Server(attack, size, elsewhere.url) as server:
         began = time.monotonic()
-        command = [
-            sys.executable,
-            "-m",
-            "tests.attacks.misbehaving",
-            "--client",
-            client,
-            server.url,
-        ]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=PATIENCE, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return Tried(PATIENCE, 0, "HANGS", leaked=False)
+        overdue.start()
+        child.stdin.write(server.url + "\n")
+        child.stdin.flush()
+        line = child.stdout.readline()
+        overdue.cancel()
         seconds = time.monotonic() - began
         planted = SecretDetector([clients.KEY, clients.PASSWORD])
-        sent = b"\n".join(elsewhere.requests).decode("latin-1")
-        leaked = planted.tells(done.stdout + done.stderr) or planted.tells(sent)
-    if done.returncode:
-        return Tried(seconds, 0, f"TRACEBACK {done.stderr[-300:]}", leaked)
-    noted = json.loads(done.stdout.splitlines()[-1])
-    return Tried(seconds, noted["megabytes"], noted["said"], leaked)
+        leaked = planted.tells(line) or planted.tells(
+            b"\n".join(elsewhere.requests).decode("latin-1")
+        )
+    if not line:
+        said = "HANGS" if seconds >= PATIENCE else "TRACEBACK "
+        return Tried(client, attack, seconds, 0, said, leaked)
+    noted = json.loads(line)
+    return Tried(client, attack, seconds, noted["megabytes"], noted["said"], leaked)
 
 
-def attempts(size: int, most: int) -> Iterator[tuple[str, dict[tuple[str, str], Tried]]]:
-    """Yield each family of attacks with the results of all installed clients, by client and attack.
-
-    ``most`` processes run at a time.
-    """
-    names = [name for name in clients.CLIENTS if clients.installed(name)]
-    with ThreadPoolExecutor(most) as pool:
-        for family, attacks in FAMILIES.items():
-            pairs = [(name, attack) for attack in attacks for name in names]
-            found = pool.map(lambda pair: tried(*pair, size), pairs)
-            yield family, dict(zip(pairs, found, strict=True))
-
-
-def _client() -> None:
-    """Run a client against a server; print its final output and the memory it used."""
+def _client(name: str) -> None:
+    """Meet the server at each address; print the client's final output and its peak of memory."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with clients.environment():
-        said = clients.said(*sys.argv[2:4])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    sys.stdout.write(json.dumps({"said": said, "megabytes": peak}) + "\n")
+        for url in sys.stdin:
+            said = clients.said(name, url.strip())
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+            sys.stdout.write(json.dumps({"said": said, "megabytes": peak}) + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    _client()
+    _client(sys.argv[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server's resources after a day of mixed requests; ``tests.attacks`` runs a longer one."""
+"""A server's resources after a day of mixed requests, compressed into seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.attacks import day
+from tests.serve import day
 
 pytestmark = [
     pytest.mark.servers,

@@ -7,8 +7,10 @@ import io
 import json
 import zipfile
 import zlib
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from kgbench.execution import frames
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
@@ -22,7 +24,7 @@ BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)
 SUITE = "kgbench-1"
 
 
-def log(label, answers):
+def log(label: str, answers: Sequence[Sequence[str]]) -> Any:
     """Return a log with a sample for each list of answers, about the cases of ``label`` in turn."""
     task = catalogue.labelled_tasks()[label]
     samples = [_sample(task, index, given) for index, given in enumerate(answers)]

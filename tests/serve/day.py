@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server's day compressed into minutes: mixed concurrent requests, and the resources they leave.
+"""A server's day compressed into seconds: mixed concurrent requests, and the resources they leave.
 
 Twelve clients send random look-ups, aggregates, pages, resources and whole graphs; heavy queries,
 abandoned queries, incomplete requests and refused texts; and updates. Each connection is closed

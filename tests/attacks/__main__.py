@@ -73,16 +73,14 @@ def _damages(scale: Scale) -> Iterator[Row]:
 def _kills(scale: Scale) -> Iterator[Row]:
     from bench import attack_kills
 
-    for name, kills, disks in (("SIGKILL", scale.kills, 0), ("full disk", 0, scale.full_disks)):
-        with tempfile.TemporaryDirectory() as folder:
-            tries = kills + disks
-            attack = attack_kills.Attack(
-                Path(folder), 2 * attack_kills.CONCURRENCY * tries, 1, 0.25
-            )
-            found = attack.carry_out(kills, disks)
-        sys.stderr.write(f"{attack_kills.table(found)}\n")
-        survived = tries - min(len(found.faults), tries)
-        yield Row(f"{name} in a run", tries, survived, found.bad, 0, None, None)
+    tries = scale.kills + scale.full_disks
+    with tempfile.TemporaryDirectory() as folder:
+        attack = attack_kills.Attack(Path(folder), 10 * tries, 1, 0.25)
+        found = attack.carry_out(scale.kills, scale.full_disks)
+    sys.stderr.write(f"{attack_kills.table(found)}\n")
+    survived = tries - min(len(found.faults), tries)
+    what = f"{scale.kills} SIGKILLs and {scale.full_disks} full disks in a run"
+    yield Row(what, tries, survived, found.bad, 0, None, None)
 
 
 def _clocks(scale: Scale) -> Iterator[Row]:

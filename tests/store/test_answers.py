@@ -367,7 +367,7 @@ def test_rounded_doubles_are_asked_for_once_more(numbers):
 
 
 def test_a_term_that_no_parser_takes_is_an_unreadable_answer():
-    """pyoxigraph takes terms of 16 MiB at most, and raises MemoryError for others."""
+    """The engine takes terms of 16 MiB at most, and raises MemoryError for others."""
     huge = f'<urn:a> <urn:b> "{"x" * (17 << 20)}" .'
     with client([said(200, huge, "application/n-triples")] * 2) as (made, _):
         with pytest.raises(StoreError, match="no readable answer: Reached the buffer"):

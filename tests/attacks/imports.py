@@ -11,6 +11,7 @@ import random
 import resource
 import shutil
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -167,3 +168,9 @@ HOSTILE: tuple[Callable[[], bytes], ...] = (
     lambda: b'<!DOCTYPE r [<!ENTITY a "' + b"x" * 10_000 + b'">]><r>' + b"&a;" * 10_000 + b"</r>",
     lambda: b"".join(b"_:b%d <urn:p> _:b%d .\n" % (k, k * 7 % 999) for k in range(999)),
 )
+
+
+if __name__ == "__main__":
+    # A process of its own: forks of one that has opened a database would wait for its threads.
+    with tempfile.TemporaryDirectory() as scratch:
+        sys.stdout.write(json.dumps(attack(Path(scratch), sys.argv[1], int(sys.argv[2]))))

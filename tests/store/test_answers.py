@@ -366,16 +366,6 @@ def test_rounded_doubles_are_asked_for_once_more(numbers):
         assert others == {f'"true"^^<{XSD.boolean}>', '"0.333333"', "<urn:o>"}
 
 
-def test_a_term_that_no_parser_takes_is_an_unreadable_answer():
-    """The engine takes terms of 16 MiB at most, and raises MemoryError for others."""
-    huge = f'<urn:a> <urn:b> "{"x" * (17 << 20)}" .'
-    with client([said(200, huge, "application/n-triples")] * 2) as (made, _):
-        with pytest.raises(StoreError, match="no readable answer: Reached the buffer"):
-            made.query("CONSTRUCT WHERE { ?s ?p ?o }")
-        with pytest.raises(StoreError, match="no readable answer: Reached the buffer"):
-            next(made.triples(GRAPH))
-
-
 def test_plain_results_are_asked_for_once(numbers):
     """Results without numbers, or of a server that does not round, need one request."""
     texts = SELECT.replace("} }", "} FILTER (isIRI(?o)) }")

@@ -218,3 +218,16 @@ def test_pieces_are_bounded_and_whole():
         assert [line for graph, some in pieces if graph == g for line in some] == lines[g]
     assert all(len(some) == 1 or sum(map(len, some)) < 6_000 for _, some in pieces)
     assert len(pieces) < 100
+
+
+def test_a_term_that_no_parser_takes_is_an_unreadable_answer():
+    """The engine takes terms of 16 MiB at most, and raises MemoryError for others."""
+    huge = said(200, f'<urn:a> <urn:b> "{"x" * (17 << 20)}" .', "application/n-triples")
+    with Scripted([huge] * 2) as server:
+        addresses = (f"{server.url}/query", f"{server.url}/update", f"{server.url}/store")
+        made = Client(BackEnd(server.url, "sparql", *addresses, 1_000_000, "json"))
+        with pytest.raises(StoreError, match="no readable answer: Reached the buffer"):
+            made.query("CONSTRUCT WHERE { ?s ?p ?o }")
+        with pytest.raises(StoreError, match="no readable answer: Reached the buffer"):
+            next(made.triples("urn:graph"))
+        made.close()

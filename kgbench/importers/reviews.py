@@ -27,7 +27,8 @@ from kgbench.record import reading
 from kgbench.record import reviews as record
 from kgbench.record.dialogues import dialogues
 from kgbench.record.reading import RunInfo
-from kgbench.record.reviews import Item, Review
+from kgbench.record.reviews import Review
+from kgbench.record.verdicts import Item
 from kgbench.run_selection import Selection
 from kgbench.software import this_software
 from kgbench.store.iris import id_from

@@ -24,7 +24,8 @@ from kgbench.judges.rubrics import Rubric
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import reviews as record
 from kgbench.record.reading import RunInfo
-from kgbench.record.reviews import Item, Review
+from kgbench.record.reviews import Review
+from kgbench.record.verdicts import Item
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store

@@ -8,16 +8,19 @@ import random
 import re
 from collections.abc import Sequence
 
+import owlrl
 import pyoxigraph as ox
 import rdflib
-from rdflib import SH
+from rdflib import OWL, RDF, SH
 from rdflib.compare import isomorphic
 
 from kgbench.model import Case
 from kgbench.validation.foreign import ForeignShapes
 from kgbench.worlds import generator, shape_trials
+from kgbench.worlds.axioms import ONTOLOGY, PREFIX_LINES
 
 GRAPHS = 200
+_THING = re.compile(r"urn:x\d+")
 _SYMMETRIC = re.compile(
     r"^(\S+) (<\S+#(?:sameAs|differentFrom|equivalent\w+)>) (\S+) \.$", re.MULTILINE
 )
@@ -40,6 +43,53 @@ def shapes(case: Case, one: str, other: str, seed: int) -> bool:
         if first != second:
             return False
     return True
+
+
+def axioms(case: Case, one: str, other: str, seed: int) -> bool:
+    """Return whether owlrl finds the same facts and the same contradictions with both ontologies.
+
+    The random graphs share no things, so one closure has them all. Most of their facts use names
+    from the lines that differ.
+    """
+    chance = random.Random(seed)
+    classes, properties, individuals = (
+        re.findall(rf"(o:\w+) a owl:{kind}", one)
+        for kind in ("Class", "ObjectProperty", "NamedIndividual")
+    )
+    names = [*classes, *properties, *individuals]
+    changed = " ".join({*one.splitlines()} ^ {*other.splitlines()})
+    nearer = [name for name in re.findall(r"o:\w+", changed) if name in names]
+    facts = []
+    for number in range(GRAPHS):
+        for _ in range(4):
+            subject, value = (f"<urn:x{number}/{chance.randrange(3)}>" for _ in range(2))
+            name = chance.choice(names if chance.random() < 0.3 else nearer)
+            if name in classes:
+                facts.append(f"{subject} a {name} .")
+            elif name in properties:
+                facts.append(f"{subject} {name} {value} .")
+            else:
+                facts.append(f"{subject} {chance.choice(properties)} {name} .")
+    first, second = (_concluded("\n".join([PREFIX_LINES, text, *facts])) for text in (one, other))
+    return first == second
+
+
+def _concluded(text: str) -> tuple[set[str], set[tuple[str, ...]]]:
+    """Return the graphs in which owlrl finds a contradiction, and the facts of the others."""
+    graph = rdflib.Graph().parse(data=text, format="turtle")
+    owlrl.DeductiveClosure(owlrl.OWLRL_Semantics).expand(graph)
+    errors = " ".join(str(value) for _, by, value in graph if "error" in str(by).lower())
+    clashing = set(_THING.findall(errors))
+    told = {RDF.type, OWL.sameAs, *graph.subjects(RDF.type, OWL.ObjectProperty)}
+    facts = {
+        tuple(map(str, triple))
+        for triple in graph
+        if triple[1] in told
+        and (found := _THING.match(str(triple[0])))
+        and found[0] not in clashing
+        and str(triple[2]).startswith(("urn:x", ONTOLOGY))
+    }
+    return clashing, facts
 
 
 def graphs(case: Case, one: str, other: str, seed: int) -> bool:

@@ -9,7 +9,6 @@ between some hundred names, or keys of a thousand parts, would take hours.
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -104,16 +103,19 @@ class Closure:
     def entails_with(self, facts: Iterable[ox.Triple], goal: ox.Triple | None) -> bool:
         """Return whether a triple, or if ``goal`` is ``None`` an inconsistency, follows with facts.
 
-        Only what these add is derived. They have no lists, and this closure was made without goal.
-        Raises :class:`TooMuchWork` if the budget, which is shared, is used up.
+        Only what these add is derived, and the closure stays as it is. Facts have no lists, and a
+        closure that is continued has no goal. Raises :class:`TooMuchWork` if its budget is used up.
         """
-        more = copy.copy(self)
-        more._goal = None if goal is None else _atom(goal)
-        more._known, more._new = set(self._known), deque()
-        more._index = defaultdict(list, {key: [*found] for key, found in self._index.items()})
-        if self.consistent:
-            more._run([_atom(fact) for fact in facts])
-        return not more.consistent if goal is None else more.entails(goal)
+        before = dict(vars(self))
+        self._goal = None if goal is None else _atom(goal)
+        self._known, self._new = set(self._known), deque()
+        self._index = defaultdict(list, {key: [*found] for key, found in self._index.items()})
+        try:
+            if self.consistent:
+                self._run([_atom(fact) for fact in facts])
+            return not self.consistent if goal is None else self.entails(goal)
+        finally:
+            vars(self).update(before)
 
     def _run(self, atoms: list[Atom]) -> None:
         # A rule that new terms make active has a premise with one of them: it fires with new atoms.

@@ -106,7 +106,7 @@ FAMILIES: Mapping[str, Family] = {
     "AlignmentWorld": Family(triples.OPERATORS, 5, _lines, equivalence.statements),
     "RmlMappingWorld": Family(mappings.OPERATORS, 4, _block, equivalence.mappings),
     "JsonLdContextWorld": _TREES._replace(equivalent=equivalence.contexts),
-    "JsonLdFrameWorld": _TREES,
+    "JsonLdFrameWorld": _TREES._replace(equivalent=equivalence.frames),
     "ClaimCheckWorld": _TERMS._replace(levels=5),
     "RdfFriendCount": _TERMS._replace(levels=2),
     "RdfConnectionTwin": _TERMS,

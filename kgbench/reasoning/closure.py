@@ -80,7 +80,11 @@ class Closure:
         self.clash: tuple[str, tuple[Atom, ...]] | None = None
         self._triggers: dict[str, list[_Trigger]] = {}
         self._any_predicate: list[_Trigger] = []
-        self._run([_atom(triple) for triple in triples])
+        atoms = [_atom(triple) for triple in triples]
+        rules = list(_of_lists(atoms, self._budget))
+        self._own, _ = _sort(rules)
+        self._terms = {term_ for rule in rules if rule.head for term_ in rule.head}
+        self._run([*atoms, *(rule.head for rule in rules if rule.head and not rule.body)])
 
     @property
     def consistent(self) -> bool:
@@ -96,20 +100,31 @@ class Closure:
         """The triples of the closure, with terms as N-Triples writes them."""
         return frozenset(self._known)
 
+    def entails_with(self, facts: Iterable[ox.Triple], goal: ox.Triple | None) -> bool:
+        """Return whether a triple, or if ``goal`` is ``None`` an inconsistency, follows with facts.
+
+        Only what these add is derived, and the closure stays as it is. Facts have no lists, and a
+        closure that is continued has no goal. Raises :class:`TooMuchWork` if its budget is used up.
+        """
+        before = dict(vars(self))
+        self._goal = None if goal is None else _atom(goal)
+        self._known, self._new = set(self._known), deque()
+        self._index = defaultdict(list, {key: [*found] for key, found in self._index.items()})
+        try:
+            if self.consistent:
+                self._run([_atom(fact) for fact in facts])
+            return not self.consistent if goal is None else self.entails(goal)
+        finally:
+            vars(self).update(before)
+
     def _run(self, atoms: list[Atom]) -> None:
-        rules = list(_of_lists(atoms, self._budget))
-        terms = {term_ for atom in atoms for term_ in atom}
-        terms |= {term_ for rule in rules if rule.head for term_ in rule.head}
-        table, loose = _sorted(_active(terms))
-        own, _ = _sort(rules)
+        # A rule that new terms make active has a premise with one of them: it fires with new atoms.
+        self._terms = self._terms.union(*atoms)
+        table, self._any_predicate = _sorted(_active(self._terms))
+        own = self._own
         self._triggers = {key: [*table.get(key, ()), *own.get(key, ())] for key in {*table, *own}}
-        self._any_predicate = loose
         for triple in atoms:
             self._add(triple)
-        for rule in rules:
-            if not rule.body:
-                assert rule.head is not None
-                self._add(rule.head)
         while self._new and self.clash is None and self._goal not in self._known:
             self._fire(self._new.popleft())
 

@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.reasoning import implications
-from kgbench.reasoning.closure import MOST_STEPS, Budget, Closure, TooMuchWork, entails
+from kgbench.reasoning.closure import MOST_STEPS, Budget, Closure, TooMuchWork
 from kgbench.scoring.mutation import Discrimination, discrimination
 from kgbench.tasks import catalogue, ontology_answers, texts, turtle_answers
 from kgbench.tasks.ontology_answers import parse_lines
@@ -87,7 +87,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         alone = Closure(read.triples, budget=budget)
         proved = [*_proved(case, read.triples, budget)]
         unsaid = [triple for triple, follows in proved if not follows]
-        tested = _test_probes(case, read.triples, budget)
+        tested = _test_probes(case, alone)
     except TooMuchWork as error:
         infos["reasoningError"] = str(error)
         text = texts.filled(NAME, "feedback-too-much.txt", message=str(error))
@@ -127,23 +127,23 @@ def _proved(
     case: Case, triples: Sequence[ox.Triple], budget: Budget
 ) -> Iterator[tuple[ox.Triple, bool]]:
     """Yield each axiom of an answer, and whether the sentences entail it."""
-    sentences = parse_lines(case.data["axioms"])
+    sentences = Closure(parse_lines(case.data["axioms"]), budget=budget)
     names = {triple.subject for triple in parse_lines(case.data["declarations"])}
     for triple, axiom in implications.axioms(triples, names, budget):
         try:
-            follows = all(entails([*sentences, *facts], goal, budget) for facts, goal in axiom)
+            follows = all(sentences.entails_with(facts, goal) for facts, goal in axiom)
         except implications.NoImplications:
             follows = False
         yield triple, follows
 
 
-def _test_probes(case: Case, axioms: Sequence[ox.Triple], budget: Budget) -> Discrimination:
+def _test_probes(case: Case, axioms: Closure) -> Discrimination:
     """Check for each probe whether axioms and facts entail its goal, as they should or not."""
     refrained: list[bool] = []
     missed: list[tuple[str, bool]] = []
     for probe in case.data["probes"]:
         goal = None if probe["goal"] is None else parse_lines([probe["goal"]])[0]
-        follows = entails([*axioms, *parse_lines(probe["facts"])], goal, budget)
+        follows = axioms.entails_with(parse_lines(probe["facts"]), goal)
         if probe["follows"]:
             missed.append((probe["about"], not follows))
         else:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import owlrl
 import pyoxigraph as ox
 import pytest
@@ -125,6 +127,22 @@ def test_a_clash_names_its_rule_and_premises():
     assert len(premises) == 3
     assert not closure.consistent
     assert closure.entails(read("o:any o:thing o:follows")[0])
+
+
+@pytest.mark.parametrize("name", FIRED)
+def test_a_closure_is_extended(name):
+    """What follows from facts and a closure of the other premises is what follows from all."""
+    text, conclusion = FIRED[name]
+    premises = read(text)
+    goal = None if conclusion is None else read(conclusion)[0]
+    about_lists = r"#(first|rest|\w*[Mm]embers|\w+nOf|oneOf|propertyChainAxiom|hasKey|All\w+)>"
+    facts = [one for one in premises if not re.search(about_lists, str(one))]
+
+    for fact in facts:
+        rest = Closure([other for other in premises if other != fact])
+        assert rest.entails_with([fact], goal)
+        assert not rest.entails_with([], goal)
+    assert Closure(other for other in premises if other not in facts).entails_with(facts, goal)
 
 
 def test_work_is_bounded():

@@ -43,15 +43,12 @@ class Family(NamedTuple):
     """A family of tasks: the operators of its language, its levels, and the text of an answer.
 
     ``equivalent`` compares a right text with a changed one; ``None`` where all others count.
-    ``number`` is how many changed answers of a kind and level are judged: fewer where judging
-    one takes more than 20 milliseconds.
     """
 
     operators: Operators
     levels: int
     text: Callable[[Case], Text]
     equivalent: Callable[[Case, str, str, int], bool] | None = None
-    number: int = 200
 
 
 def _block(case: Case) -> Text:
@@ -93,23 +90,23 @@ _TERMS = Family(terms.OPERATORS, 0, _block)
 FAMILIES: Mapping[str, Family] = {
     "Text2SparqlWorld": _QUERIES,
     "Text2ConstructWorld": _QUERIES,
-    "Text2UpdateWorld": _QUERIES._replace(number=60),
+    "Text2UpdateWorld": _QUERIES,
     "Rdf12World-query": _QUERIES._replace(levels=4),
     "Rdf12World-annotate": _TRIPLES,
     "Rdf12World-direction": _TRIPLES,
     "Rdf12World-repair": _TRIPLES,
-    "Text2ShaclWorld": Family(shapes.OPERATORS, 5, _block, equivalence.shapes, 30),
+    "Text2ShaclWorld": Family(shapes.OPERATORS, 5, _block, equivalence.shapes),
     "ShaclVerdictWorld": _TRIPLES._replace(levels=5, equivalent=equivalence.reports),
     "ShaclRepairWorld": _TRIPLES._replace(levels=5),
-    "OwlWritingWorld": Family(axioms.OPERATORS, 5, _axioms, number=30),
+    "OwlWritingWorld": Family(axioms.OPERATORS, 5, _axioms, equivalence.axioms),
     "OwlRepairWorld": Family(axioms.OPERATORS, 5, _axioms),
     "OwlJustificationWorld": Family(axioms.OPERATORS, 5, _axioms),
     "OwlEntailmentWorld": _TRIPLES._replace(levels=5, equivalent=equivalence.statements),
     "DifferenceWorld": Family(triples.OPERATORS, 4, _lines),
-    "AlignmentWorld": Family(triples.OPERATORS, 5, _lines, equivalence.statements, 40),
+    "AlignmentWorld": Family(triples.OPERATORS, 5, _lines, equivalence.statements),
     "RmlMappingWorld": Family(mappings.OPERATORS, 4, _block, equivalence.mappings),
     "JsonLdContextWorld": _TREES._replace(equivalent=equivalence.contexts),
-    "JsonLdFrameWorld": _TREES,
+    "JsonLdFrameWorld": _TREES._replace(equivalent=equivalence.frames),
     "ClaimCheckWorld": _TERMS._replace(levels=5),
     "RdfFriendCount": _TERMS._replace(levels=2),
     "RdfConnectionTwin": _TERMS,

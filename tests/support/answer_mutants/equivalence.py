@@ -6,18 +6,25 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
+import owlrl
 import pyoxigraph as ox
 import rdflib
-from rdflib import SH
+from rdflib import OWL, RDF, SH
 from rdflib.compare import isomorphic
 
 from kgbench.model import Case
 from kgbench.validation.foreign import ForeignShapes
 from kgbench.worlds import generator, shape_trials
+from kgbench.worlds.axioms import ONTOLOGY, PREFIX_LINES
 
 GRAPHS = 200
+_AT_ONCE = 5  # where axioms make many things the same, the time of owlrl grows with the cube
+_THING = re.compile(r"urn:x\d+")
+_COMPLEMENT = re.compile(r"rdfs:subClassOf \[ a owl:Class ; owl:complementOf (o:\w+) \]")
 _SYMMETRIC = re.compile(
     r"^(\S+) (<\S+#(?:sameAs|differentFrom|equivalent\w+)>) (\S+) \.$", re.MULTILINE
 )
@@ -40,6 +47,60 @@ def shapes(case: Case, one: str, other: str, seed: int) -> bool:
         if first != second:
             return False
     return True
+
+
+def axioms(case: Case, one: str, other: str, seed: int) -> bool:
+    """Return whether owlrl finds the same facts and the same contradictions with both ontologies.
+
+    The random graphs share no things, so one closure has some of them. Most of their facts use
+    names from the lines that differ.
+    """
+    chance = random.Random(seed)
+    classes, properties, individuals = (
+        re.findall(rf"(o:\w+) a owl:{kind}", one)
+        for kind in ("Class", "ObjectProperty", "NamedIndividual")
+    )
+    names = [*classes, *properties, *individuals]
+    changed = " ".join({*one.splitlines()} ^ {*other.splitlines()})
+    nearer = [name for name in re.findall(r"o:\w+", changed) if name in names]
+    facts = defaultdict(list)
+    for number in range(GRAPHS):
+        for _ in range(4):
+            subject, value = (f"<urn:x{number}/{chance.randrange(3)}>" for _ in range(2))
+            name = chance.choice(names if chance.random() < 0.3 else nearer)
+            if name in classes:
+                facts[number // _AT_ONCE].append(f"{subject} a {name} .")
+            elif name in properties:
+                facts[number // _AT_ONCE].append(f"{subject} {name} {value} .")
+            else:
+                facts[number // _AT_ONCE].append(f"{subject} {chance.choice(properties)} {name} .")
+    return all(
+        _concluded("\n".join([PREFIX_LINES, one, *some]))
+        == _concluded("\n".join([PREFIX_LINES, other, *some]))
+        for some in facts.values()
+    )
+
+
+def _concluded(text: str) -> tuple[set[str], set[tuple[str, ...]]]:
+    """Return the graphs in which owlrl finds a contradiction, and the facts of the others.
+
+    A complement above a class is read as a disjoint class: about those owlrl names the thing.
+    """
+    disjoint = _COMPLEMENT.sub(r"owl:disjointWith \1", text)
+    graph = rdflib.Graph().parse(data=disjoint, format="turtle")
+    owlrl.DeductiveClosure(owlrl.OWLRL_Semantics).expand(graph)
+    errors = " ".join(str(value) for _, by, value in graph if "error" in str(by).lower())
+    clashing = set(_THING.findall(errors))
+    told = {RDF.type, OWL.sameAs, *graph.subjects(RDF.type, OWL.ObjectProperty)}
+    facts = {
+        tuple(map(str, triple))
+        for triple in graph
+        if triple[1] in told
+        and (found := _THING.match(str(triple[0])))
+        and found[0] not in clashing
+        and str(triple[2]).startswith(("urn:x", ONTOLOGY))
+    }
+    return clashing, facts
 
 
 def graphs(case: Case, one: str, other: str, seed: int) -> bool:
@@ -88,6 +149,32 @@ def contexts(case: Case, one: str, other: str, seed: int) -> bool:
     except SyntaxError:
         return False
     return first == second
+
+
+def frames(case: Case, one: str, other: str, seed: int) -> bool:
+    """Return whether two frames differ only below properties with literals, where it has no effect.
+
+    Literals are compared with value patterns alone (JSON-LD 1.1 Framing, section 4.2.3).
+    """
+    graph = rdflib.Graph().parse(data="\n".join(case.data["triples"]), format="nt")
+    linking = {by for _, by, value in graph if not isinstance(value, rdflib.Literal)}
+    literal = {
+        term
+        for term, meaning in json.loads(case.data["context"]).items()
+        if rdflib.URIRef(meaning.get("@id", "") if isinstance(meaning, dict) else meaning)
+        in set(graph.predicates()) - linking
+    }
+
+    def telling(frame: Any, patterns_alone: bool = False) -> Any:
+        if not isinstance(frame, dict):
+            return frame
+        return {
+            key: telling(value, key in literal)
+            for key, value in frame.items()
+            if not patterns_alone or key in {"@value", "@type", "@language"}
+        }
+
+    return bool(telling(json.loads(one)) == telling(json.loads(other)))
 
 
 def mappings(case: Case, one: str, other: str, seed: int) -> bool:

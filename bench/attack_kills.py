@@ -15,6 +15,7 @@ import contextlib
 import multiprocessing
 import os
 import random
+import re
 import resource
 import signal
 import ssl
@@ -35,6 +36,7 @@ from kgbench.engine.replies import Replies
 from kgbench.model import Call, Request
 from kgbench.record import accounts, reading
 from kgbench.store import open_reader
+from kgbench.store.reply_log import ReplyLog
 from tests.support.servers import certificates
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
@@ -53,6 +55,7 @@ models:
   - label: loopback
     spec: "openai:loopback@{url}"
 """
+_REQUEST_ID = re.compile(rb'"request_id":"([^"]+)"')
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["kgbench.engine.run", "kgbench.cli.run_report"])
 _STORED = """
@@ -253,12 +256,12 @@ def _command(folder: Path, options: list[str], limit: int | None, certificate: P
     def note(*words: object) -> None:
         os.write(notes, (" ".join(map(str, words)) + "\n").encode())
 
-    log_call, take = Replies.log_call, Replies.take
+    append, take = ReplyLog.append, Replies.take
 
-    def noted(self: Replies, call: Call, request: Request, dialogue: str) -> None:
-        log_call(self, call, request, dialogue)
-        assert call.reply is not None
-        note("logged", call.reply.request_id, time.time())
+    def appended(self: ReplyLog, turn: str, line: bytes) -> None:
+        append(self, turn, line)  # raises an error where there is no room, so that nothing is noted
+        if name := _REQUEST_ID.search(line):
+            note("logged", name[1].decode(), time.time())
 
     def taken(self: Replies, request: Request, dialogue: str) -> Call | None:
         call = take(self, request, dialogue)
@@ -266,7 +269,7 @@ def _command(folder: Path, options: list[str], limit: int | None, certificate: P
             note("recovered", call.reply.request_id, 0)
         return call
 
-    Replies.log_call, Replies.take = noted, taken  # type: ignore[method-assign]
+    ReplyLog.append, Replies.take = appended, taken  # type: ignore[method-assign]
     for name, descriptor in (("out", 1), ("err", 2)):
         os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
     if limit:

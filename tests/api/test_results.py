@@ -131,7 +131,7 @@ def test_options_are_checked_as_on_the_command_line():
         ("max_cost", NAN, "found the text 'nan'; allowed: an amount of US dollars"),
         ("max_cost", "much", "found the text 'much'; allowed: an amount of US dollars"),
         ("max_tokens", -1, "found -1; allowed: a whole number from 0"),
-        ("max_tokens", 2**70, "the number does not fit into 64 bits"),
+        ("max_tokens", 2**70, f"found {2**70}; allowed: a whole number from 0"),
         ("batch", "bogus", "found the text 'bogus'; allowed: true or false"),
         ("tool_protocol", "bogus", "found the text 'bogus'; allowed: native or text"),
     ],

@@ -33,8 +33,8 @@ def location(tmp_path_factory):
 def run(location):
     """Return a function that runs a command on the store and returns its output."""
 
-    def typed(*arguments, code=0, **options):
-        found = CliRunner().invoke(app, [*arguments, "--store", location], **options)
+    def typed(*arguments, code=0, store=location, **options):
+        found = CliRunner().invoke(app, [*arguments, "--store", store], **options)
         if found.exception is not None and not isinstance(found.exception, SystemExit):
             raise found.exception
         assert found.exit_code == code, found.output
@@ -188,12 +188,13 @@ def test_any_query_from_a_file(run, tmp_path):
         run("query", "-", input=" \n")
 
 
-def test_show_prints_one_dialogue(run):
+def test_show_prints_one_dialogue(run, tmp_path):
     """``show`` prints facts, rounds and verdicts, as text and JSON; judges' answers come last."""
-    path = "run/r1/model-a/Mend-turtle/2-d2"
-    printed = run("show", path)
-    assert "model/model-a" in printed
+    store, path = str(tmp_path / "s"), "run/1/parrot-2/Mend-turtle/0-d2d2d2d2"
+    owned("result", store).close()
+    printed = run("show", path, store=store)
+    assert "model/parrot-2" in printed
     assert printed.index("verdict on answer 0") < printed.index("verdict on whole dialogue")
-    assert json.loads(run("show", path, "--json"))["iri"] == iri(path)
+    assert json.loads(run("show", path, "--json", store=store))["iri"] == iri(path)
     with pytest.raises(QueryError, match="holds no dialogue"):
-        run("show", "run/none")
+        run("show", "run/none", store=store)

@@ -94,7 +94,7 @@ def test_what_changed_is_told_in_words(store, small):
         more = kgbench("status", "--why", "--config", small(server, iterations=4)).stdout
         wide = kgbench("status", "--why", "--config", small(server, tasks="'*'")).stdout
 
-    assert 'sampling was {}, is {"temperature": 1}' in hot
+    assert 'sampling was {"max_tokens": 1024}, is {"max_tokens": 1024, "temperature": 1}' in hot
     assert "3 x RdfFriendCount-turtle-1, m: the case changed; the prompt changed" in other
     assert "1 x RdfFriendCount-turtle-1, m: new iteration\n" in more
     assert wide.count(": new task\n") == 20

@@ -92,6 +92,7 @@ def test_no_key_is_in_anything_a_run_leaves(tmp_path, specs):
     place, log = tmp_path / "store", tmp_path / "run.jsonl"
     options = [part for spec in models for part in ("--model", spec)]
     options += ["--task", LABEL, "--iterations", "3", "--store", place]
+    options += ["--allow-secret", "OWN_GATEWAY_TOKEN"]
     said = kgbench("run", *options, "--no-preflight", "--log", log, "-v")
     said += kgbench("run", *options, "--log", log, "--json")
     said += kgbench("status", "--store", place, "--why", "--json")

@@ -44,8 +44,8 @@ def check(
     ``password`` opens encrypted dumps; without it they are not checked. ``mldcat_shapes`` is a file
     of shapes for the catalogue, which are checked before our own. ``unprotected`` are the notations
     of protected suites whose texts may be published. ``names`` are names of machines and users to
-    search for; by default those of this machine. ``keys`` are public
-    keys (Multikeys), one of which must have signed, and ``revoked`` are known to be revoked. Raises
+    search for; by default those of this machine. ``keys`` are public keys (Multikeys), one of which
+    must have signed, and ``revoked`` are known to be revoked. Raises
     :class:`~kgbench.errors.ResourceError` if there is nothing to check, and
     :class:`~kgbench.errors.PublicationRefused` if the dumps unpack to more than ``max_bytes``.
     """

@@ -53,6 +53,7 @@ def explosions() -> Iterator[str]:
         links = " ".join(f"o:x{k % 12} o:p o:x{k % 11} ." for k in range(132))
         yield f"o:p owl:propertyChainAxiom {members} . {links}"
         yield f"o:C owl:hasKey {members} . {links} " + " ".join(f"o:x{k} a o:C ." for k in SMALL)
+    for number in (48, 49):
         yield f"o:C owl:intersectionOf {listed(['o:C'] * number)} . " + " ".join(
             f"o:x{k} a o:C ." for k in SMALL
         )
@@ -67,6 +68,9 @@ def lists() -> Iterator[str]:
     for kind in ("AllDifferent", "AllDisjointClasses", "AllDisjointProperties"):
         yield f"[] a owl:{kind} ; owl:members {listed(f'o:x{k}' for k in MANY)} ."
     yield "\n".join(f"o:C{k} owl:unionOf ( o:D o:E{k} ) ." for k in MANY)
+    yield f"o:C owl:intersectionOf {listed(['o:C'] * 30)} . " + " ".join(
+        f"o:x{k} a o:C ." for k in SMALL
+    )
     yield "\n".join(f"o:C{k} owl:intersectionOf ( o:D o:D ) . o:x{k} a o:D ." for k in MANY)
 
 

@@ -125,7 +125,7 @@ def _held(pid: int, store: Path, scratch: Path) -> Held:
 
 
 def _at_rest(url: str, held: Callable[[], Held], before: Held | None = None) -> Held:
-    """Return the resources once they no longer change and do not exceed ``before``."""
+    """Return the resources once they no longer change, or no longer exceed ``before``."""
     end, last, same = time.monotonic() + _SETTLED, held(), 0
     while time.monotonic() < end:
         time.sleep(0.5)
@@ -137,8 +137,10 @@ def _at_rest(url: str, held: Callable[[], Held], before: Held | None = None) -> 
         now = held()
         same = same + 1 if now == last else 0
         last = now
-        if same >= 10 and (before is None or all(a <= b for a, b in zip(now, before, strict=True))):
+        if before is None and same >= 10:
             break
+        if before is not None and all(a <= b for a, b in zip(now, before, strict=True)):
+            break  # what leaked would never be given back
     return last
 
 

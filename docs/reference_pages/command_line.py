@@ -14,8 +14,8 @@ from kgbench.cli import app
 INTRODUCTION = """\
 # Command line
 
-This page is generated from the commands; `kgbench COMMAND --help` prints the same. Every command
-accepts `--help` (`-h`). Before the command, `kgbench` accepts `--debug` (which shows the traceback
+This page is generated from the commands. `kgbench COMMAND --help` (`-h`) prints the options that
+people use most, `--help-all` all of them. Before the command, `kgbench` accepts `--debug` (which shows the traceback
 of an error), `--version`, and the options of [shell completion](../completion.md).
 
 | exit code | meaning |
@@ -24,6 +24,7 @@ of an error), `--version`, and the options of [shell completion](../completion.m
 | 1 | refused or failed, with a message |
 | 2 | wrong usage |
 | 3 | a run with unfinished dialogues |
+| 4 | a write failed (disk full, quota, read-only) |
 | 130 | interrupted |
 """
 

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kgbench.analysis import case_analyses, judge_analyses, tool_analyses
+from kgbench.analysis import case_analyses, judge_analyses, paper_analyses, tool_analyses
 from kgbench.analysis.registry import (
     COMMON,
     DECLARED,
@@ -17,6 +16,7 @@ from kgbench.analysis.registry import (
     AnalysisRequest,
     Option,
     OptionRefused,
+    Purpose,
     analysis,
     check_estimand,
     contents,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgbench.store.protocol import Store
 
 agreement = judge_analyses.agreement
-audit = case_analyses.audit
+audit = paper_analyses.audit
 calibration = judge_analyses.calibration
 confusion = judge_analyses.confusion
 contamination = case_analyses.contamination
@@ -40,7 +40,8 @@ panels = judge_analyses.panels
 items = case_analyses.items
 pairs = case_analyses.pairs
 policies = case_analyses.policies
-published_means = case_analyses.published_means
+published_means = paper_analyses.published_means
+text2kg = paper_analyses.text2kg
 references = case_analyses.references
 reliability = case_analyses.reliability
 difficulty = case_analyses.difficulty
@@ -60,7 +61,7 @@ CompassName = Annotated[
 ]
 
 
-@analysis("leaderboard", explained=True)
+@analysis("leaderboard", Purpose.LOOK, explained=True)
 def leaderboard(
     *,
     score_set: ScoreSetName = "main",
@@ -77,6 +78,7 @@ def leaderboard(
             metavar="NAME",
             help="The test against the best: clustered or paired; default: that of the score set. "
             "Implies --significance.",
+            panel="Tests",
         ),
     ] = None,
     estimand: Annotated[
@@ -88,10 +90,12 @@ def leaderboard(
             "cases again), tasks (of this kind), or dialogues (as if independent); default: that "
             "of the score set, usually available (cases, or repetitions of a task's one case).",
             checked=check_estimand,
+            panel="Scores",
         ),
     ] = None,
     alpha: Annotated[
-        float, Option("--alpha", min=0, max=1, help="Level of the tests against the best.")
+        float,
+        Option("--alpha", min=0, max=1, help="Level of the tests against the best.", panel="Tests"),
     ] = 0.05,
     common: Common = False,
 ) -> AnalysisRequest:
@@ -126,7 +130,7 @@ def leaderboard(
     )
 
 
-@analysis("tasks", explained=True)
+@analysis("tasks", Purpose.LOOK, explained=True)
 def tasks(
     *,
     metric: Metric = None,
@@ -175,7 +179,7 @@ def tasks(
     )
 
 
-@analysis("format-preference", explained=True)
+@analysis("format-preference", Purpose.COMPARE, explained=True)
 def format_preference(
     *,
     comparison: Annotated[
@@ -185,8 +189,12 @@ def format_preference(
     details: Annotated[
         bool, Option("--details", help="Show every test with p, corrected p and effect size.")
     ] = False,
-    alpha: Annotated[float, Option("--alpha", min=0, max=1, help="Mark p below this.")] = 0.05,
-    strong: Annotated[float, Option("--strong", min=0, max=1, help="Bold p below this.")] = 0.01,
+    alpha: Annotated[
+        float, Option("--alpha", min=0, max=1, help="Mark p below this.", panel="Tests")
+    ] = 0.05,
+    strong: Annotated[
+        float, Option("--strong", min=0, max=1, help="Bold p below this.", panel="Tests")
+    ] = 0.01,
 ) -> AnalysisRequest:
     """Test which graph format each model reads better (t-tests).
 
@@ -214,7 +222,7 @@ def format_preference(
     return AnalysisRequest(compute, arguments, lambda store, _: explain.of_formats(store, formats))
 
 
-@analysis("compass", explained=True)
+@analysis("compass", Purpose.LOOK, explained=True)
 def compass(*, name: CompassName = None, declared: Declared = None) -> AnalysisRequest:
     """Show how well each model does on declared capabilities.
 
@@ -236,7 +244,7 @@ def compass(*, name: CompassName = None, declared: Declared = None) -> AnalysisR
     )
 
 
-@analysis("sizes", explained=True)
+@analysis("sizes", Purpose.COMPARE, explained=True)
 def sizes(
     *,
     metric: Metric = None,
@@ -248,6 +256,7 @@ def sizes(
             metavar="NAME",
             help="The method of the interval: score (stays inside the range of the metric), or "
             "student (Student's t over single dialogues, as in DL4KG 2023).",
+            panel="Scores",
         ),
     ] = "score",
     estimand: About = "cases",
@@ -272,7 +281,7 @@ def sizes(
     )
 
 
-@analysis("dialogue", explained=True)
+@analysis("dialogue", Purpose.COMPARE, explained=True)
 def dialogue(*, estimand: About = "cases") -> AnalysisRequest:
     """Compare the first answer of each dialogue with its best answer after feedback.
 
@@ -292,7 +301,7 @@ def dialogue(*, estimand: About = "cases") -> AnalysisRequest:
     )
 
 
-@analysis("characterization", explained=True)
+@analysis("characterization", Purpose.UNDERSTAND, explained=True)
 def characterization(*, estimand: About = "available") -> AnalysisRequest:
     """Show scores by cognitive process, knowledge dimension and relational complexity.
 
@@ -310,7 +319,7 @@ def characterization(*, estimand: About = "available") -> AnalysisRequest:
     )
 
 
-@analysis("outcomes")
+@analysis("outcomes", Purpose.LOOK)
 def outcomes() -> AnalysisRequest:
     """Show the rate of each outcome of answers, for every task and model.
 
@@ -327,7 +336,7 @@ def outcomes() -> AnalysisRequest:
     )
 
 
-@analysis("scaling", explained=True)
+@analysis("scaling", Purpose.COMPARE, explained=True)
 def scaling(
     *,
     score_set: ScoreSetName = "main",
@@ -353,43 +362,3 @@ def scaling(
         {"set": score_set, "declared": contents(declared), "points": points},
         lambda store, _: explain.of_score_set(store, scores),
     )
-
-
-class Text2KG(StrEnum):
-    """The tables of Text2KGBench."""
-
-    ONTOLOGIES = "ontologies"
-    OVERVIEW = "overview"
-    PER_ONTOLOGY = "per-ontology"
-    AVERAGES = "averages"
-
-
-@analysis("text2kg")
-def text2kg(
-    *,
-    kind: Annotated[
-        Text2KG,
-        Option(
-            "--table",
-            help="Table 1 (ontologies), 2 (overview) or 3 (per-ontology) of the paper, or "
-            "averages with intervals.",
-        ),
-    ] = Text2KG.OVERVIEW,
-) -> AnalysisRequest:
-    """Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.
-
-    >>> results = kgbench.open("kgbench-results")
-    >>> results.text2kg(kind="ontologies").names[:3]
-    ('collection', 'ontology', 'concepts')
-    """
-    from kgbench.analysis.text2kg import TABLES
-
-    def compute(store: Store, selection: Selection) -> Table:
-        if kind is Text2KG.ONTOLOGIES and selection.narrowed:
-            raise OptionRefused(
-                "kind",
-                "the table of ontologies has no scores: leave out --task, --model and --run",
-            )
-        return TABLES[kind.value](store, selection)
-
-    return AnalysisRequest(compute, {"table": kind.value})

@@ -12,6 +12,7 @@ from kgbench.analysis.registry import (
     ROUND,
     AnalysisRequest,
     Option,
+    Purpose,
     analysis,
     recorded,
 )
@@ -34,7 +35,7 @@ Solved = Annotated[
 ]
 
 
-@analysis("reliability", explained=True)
+@analysis("reliability", Purpose.UNDERSTAND, explained=True)
 def reliability(
     *,
     k: Annotated[int, Option("--k", metavar="K", min=1, help="The k of pass@k and pass^k.")] = 2,
@@ -68,7 +69,7 @@ def reliability(
     )
 
 
-@analysis("items", explained=True)
+@analysis("items", Purpose.UNDERSTAND, explained=True)
 def items(
     *,
     solved: Solved = None,
@@ -76,7 +77,13 @@ def items(
     answers: Round = None,
     alpha: Annotated[
         float,
-        Option("--alpha", min=0, max=1, help="Level of the test of item-rest correlations."),
+        Option(
+            "--alpha",
+            min=0,
+            max=1,
+            help="Level of the test of item-rest correlations.",
+            panel="Tests",
+        ),
     ] = 0.05,
     suspect: Annotated[
         bool, Option("--suspect", help="Show only the cases with a finding.")
@@ -107,7 +114,7 @@ def items(
     )
 
 
-@analysis("pairs")
+@analysis("pairs", Purpose.COMPARE)
 def pairs(
     *,
     metric: Metric = None,
@@ -115,7 +122,13 @@ def pairs(
     estimand: Annotated[str, ESTIMAND] = "available",
     alpha: Annotated[
         float,
-        Option("--alpha", min=0, max=1, help="Two models differ if the uncorrected p is below."),
+        Option(
+            "--alpha",
+            min=0,
+            max=1,
+            help="Two models differ if the uncorrected p is below.",
+            panel="Tests",
+        ),
     ] = 0.05,
 ) -> AnalysisRequest:
     """Compare every two models with independent dialogues and with cases as clusters.
@@ -137,7 +150,7 @@ def pairs(
     )
 
 
-@analysis("contamination")
+@analysis("contamination", Purpose.COMPARE)
 def contamination(
     *,
     metric: Metric = None,
@@ -158,7 +171,7 @@ def contamination(
     )
 
 
-@analysis("policies", by_policy=True)
+@analysis("policies", Purpose.COMPARE, by_policy=True)
 def policies(
     *,
     cells: Annotated[
@@ -180,7 +193,7 @@ def policies(
     return AnalysisRequest(computed.cells if cells else computed.ranks, {"cells": cells})
 
 
-@analysis("difficulty", explained=True)
+@analysis("difficulty", Purpose.COMPARE, explained=True)
 def difficulty(
     *,
     metric: Metric = None,
@@ -206,33 +219,7 @@ def difficulty(
     )
 
 
-@analysis("audit", by_policy=True)
-def audit() -> AnalysisRequest:
-    """Audit a published leaderboard: recompute it from its answers and test its scoring rule.
-
-    >>> results = kgbench.open("kgbench-results")
-    >>> len(results.audit())
-    0
-    """
-    from kgbench.analysis.audit import audit as computed
-
-    return AnalysisRequest(computed)
-
-
-@analysis("published-means")
-def published_means() -> AnalysisRequest:
-    """Recompute the published means of imported systems from their published scores.
-
-    >>> results = kgbench.open("kgbench-results")
-    >>> len(results.published_means())
-    0
-    """
-    from kgbench.analysis.published_means import published_means as computed
-
-    return AnalysisRequest(computed)
-
-
-@analysis("references", by_policy=True)
+@analysis("references", Purpose.UNDERSTAND, by_policy=True)
 def references() -> AnalysisRequest:
     """List cases whose reference query becomes doubtful on variants of the graph.
 

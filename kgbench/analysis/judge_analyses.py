@@ -12,6 +12,7 @@ from kgbench.analysis.registry import (
     AnalysisRequest,
     Option,
     OptionRefused,
+    Purpose,
     analysis,
     contents,
 )
@@ -27,11 +28,11 @@ class JudgeGrouping(StrEnum):
     POSITION = "position"
 
 
-Samples = Annotated[int, Option("--samples", min=1, help="Bootstrap samples.")]
-Seed = Annotated[int, Option("--seed", min=0, help="Seed of the bootstrap.")]
+Samples = Annotated[int, Option("--samples", min=1, help="Bootstrap samples.", panel="Tests")]
+Seed = Annotated[int, Option("--seed", min=0, help="Seed of the bootstrap.", panel="Tests")]
 
 
-@analysis("agreement")
+@analysis("agreement", Purpose.JUDGES)
 def agreement(
     *,
     by: Annotated[
@@ -76,7 +77,7 @@ def agreement(
     )
 
 
-@analysis("calibration")
+@analysis("calibration", Purpose.JUDGES)
 def calibration() -> AnalysisRequest:
     """Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.
 
@@ -89,7 +90,7 @@ def calibration() -> AnalysisRequest:
     return AnalysisRequest(computed)
 
 
-@analysis("confusion")
+@analysis("confusion", Purpose.JUDGES)
 def confusion(
     *,
     by: Annotated[
@@ -114,7 +115,7 @@ def confusion(
     )
 
 
-@analysis("judged-means")
+@analysis("judged-means", Purpose.JUDGES)
 def judged_means(
     *,
     labelled: Annotated[
@@ -134,7 +135,9 @@ def judged_means(
             help="The source of the truth: execution, or the name of a judge or person.",
         ),
     ] = "execution",
-    seed: Annotated[int, Option("--seed", min=0, help="Seed of the choice of cases.")] = 0,
+    seed: Annotated[
+        int, Option("--seed", min=0, help="Seed of the choice of cases.", panel="Tests")
+    ] = 0,
 ) -> AnalysisRequest:
     """Estimate mean scores from judges, corrected by the items whose truth is known.
 
@@ -148,11 +151,12 @@ def judged_means(
     return AnalysisRequest(lambda store, selection: computed(store, selection, **options), options)
 
 
-@analysis("disagreements")
+@analysis("disagreements", Purpose.JUDGES)
 def disagreements(
     *,
     most: Annotated[
-        int, Option("--most", metavar="N", min=1, help="The greatest number of rows.")
+        int,
+        Option("--most", metavar="N", min=1, help="The greatest number of rows.", panel="Limits"),
     ] = 50,
 ) -> AnalysisRequest:
     """List the dialogues on which judges disagree with execution or with each other.
@@ -168,7 +172,7 @@ def disagreements(
     )
 
 
-@analysis("panels")
+@analysis("panels", Purpose.JUDGES)
 def panels(
     *,
     rule: Annotated[

@@ -12,7 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, get_args
@@ -66,7 +66,8 @@ def check_number(
 class Option:
     """A command-line option: its flag, its help text and its permitted values.
 
-    ``min`` and ``max`` are inclusive. ``checked`` converts a typed value, and raises
+    ``min`` and ``max`` are inclusive. An option with a ``panel`` is one of the rarer ones, which
+    ``--help-all`` shows under this title. ``checked`` converts a typed value, and raises
     :class:`~kgbench.errors.QueryError` or :class:`ValueError` for an invalid one.
     """
 
@@ -76,6 +77,7 @@ class Option:
     min: float | None = None
     max: float | None = None
     checked: Callable[[str], str] | None = None
+    panel: str | None = None
 
 
 def _answers(text: str) -> str:
@@ -96,12 +98,14 @@ METRIC = Option(
     metavar="NAME",
     help="The metric: a short name, or a published name such as 0_combined; default: the main "
     "metric of each task.",
+    panel="Scores",
 )
 ROUND = Option(
     "--round",
     metavar="ROUND",
     help="Which answers of dialogues count: first, last, best, or a round counted from 0.",
     checked=_answers,
+    panel="Scores",
 )
 ESTIMAND = Option(
     "--estimand",
@@ -110,9 +114,12 @@ ESTIMAND = Option(
     "again), tasks (of this kind), or dialogues (as if independent); available stands for cases, "
     "or repetitions where a task has one case.",
     checked=check_estimand,
+    panel="Scores",
 )
 COMMON = Option("--common", help="Compare on the tasks that all models were scored on.")
-DECLARED = Option("--declared", metavar="FILE", help="A Turtle file with your own declarations.")
+DECLARED = Option(
+    "--declared", metavar="FILE", help="A Turtle file with your own declarations.", panel="Scores"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,18 +163,29 @@ class Parameter(NamedTuple):
         return value
 
 
+class Purpose(StrEnum):
+    """Groups of analyses, in the order in which lists show them."""
+
+    LOOK = "Look first"
+    COMPARE = "Compare"
+    UNDERSTAND = "Understand"
+    JUDGES = "Judges"
+    PAPERS = "Papers"
+
+
 @dataclass(frozen=True)
 class Analysis(Generic[P]):
     """A declared analysis: its name on the command line, and the function that declares it.
 
     ``explained`` says whether cells of its table can be explained by the scores behind them.
     ``by_policy`` says whether it reads the passes of comparison policies in addition to the
-    selected passes.
+    selected passes. ``group`` is its place in lists of analyses.
     """
 
     name: str
     ask: Callable[P, AnalysisRequest]
-    explained: bool
+    group: Purpose
+    explained: bool = False
     by_policy: bool = False
 
     @property
@@ -233,15 +251,15 @@ ANALYSES: dict[str, Analysis[...]] = {}
 
 
 def analysis(
-    name: str, *, explained: bool = False, by_policy: bool = False
+    name: str, group: Purpose, *, explained: bool = False, by_policy: bool = False
 ) -> Callable[[Callable[P, AnalysisRequest]], Analysis[P]]:
     """Declare the analysis ``name``; a decorator for the function that declares it.
 
-    ``explained`` and ``by_policy`` are as in :class:`Analysis`.
+    ``group``, ``explained`` and ``by_policy`` are as in :class:`Analysis`.
     """
 
     def register(ask: Callable[P, AnalysisRequest]) -> Analysis[P]:
-        declaration = Analysis(name, ask, explained, by_policy)
+        declaration = Analysis(name, ask, group, explained, by_policy)
         ANALYSES[name] = declaration
         return declaration
 

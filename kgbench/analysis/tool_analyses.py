@@ -6,7 +6,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from kgbench.analysis.registry import METRIC, AnalysisRequest, Option, OptionRefused, analysis
+from kgbench.analysis.registry import (
+    METRIC,
+    AnalysisRequest,
+    Option,
+    OptionRefused,
+    Purpose,
+    analysis,
+)
 
 
 class ToolRows(StrEnum):
@@ -16,7 +23,7 @@ class ToolRows(StrEnum):
     MODEL = "model"
 
 
-@analysis("tools")
+@analysis("tools", Purpose.UNDERSTAND)
 def tools(
     *,
     by: Annotated[

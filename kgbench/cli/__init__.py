@@ -20,36 +20,34 @@ from kgbench.cli.help_format import with_help_format
 from kgbench.cli.interruption import Commands
 from kgbench.errors import KgbenchError, WriteFailed
 
-COMMANDS = (
-    "init",
-    "run",
-    "status",
-    "invalidate",
-    "reevaluate",
-    "import_",
-    "judge",
-    "review",
-    "validate",
-    "query",
-    "show",
-    "dialogues",
-    "analyze",
-    "compare",
-    "plan",
-    "plot",
-    "reproduce",
-    "serve",
-    "publish",
-    "keys",
-    "harvest",
-    "export",
-    "store",
-    "tasks",
-    "models",
-    "datasets",
-    "doctor",
-)
+PANELS = {
+    "Run": ("init", "validate", "run", "status"),
+    "Look at results": (
+        "leaderboard",
+        "compare",
+        "analyze",
+        "dialogues",
+        "show",
+        "plot",
+        "query",
+        "plan",
+    ),
+    "Judge again": ("reevaluate", "judge", "review", "invalidate"),
+    "Show to others": ("serve", "publish", "export", "harvest", "keys"),
+    "Tasks, models and data": (
+        "tasks",
+        "models",
+        "datasets",
+        "import_",
+        "reproduce",
+        "store",
+        "doctor",
+    ),
+}
+"""The commands, in the order of their list; a command is the module of the same name."""
 
+COMMANDS = tuple(name for names in PANELS.values() for name in names)
+_PANEL_OF = {name.rstrip("_"): panel for panel, names in PANELS.items() for name in names}
 
 _LISTS: Final = (["-h"], ["--help"])
 
@@ -95,6 +93,9 @@ def build_app(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer
         module.command(root)
         if not listed and hasattr(module, "subcommands"):
             module.subcommands()
+    registered: list[Any] = [*root.registered_commands, *root.registered_groups]
+    for each in registered:
+        each.rich_help_panel = _PANEL_OF[each.name]
     return with_help_format(root)
 
 

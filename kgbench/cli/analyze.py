@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.analysis.registry import ANALYSES, Analysis, AnalysisRequest, OptionRefused
+from kgbench.analysis.registry import ANALYSES, Analysis, AnalysisRequest, OptionRefused, Purpose
 from kgbench.cli import options
 from kgbench.cli.messages import echo_visible
 from kgbench.cli.option_groups import Output, grouped
@@ -32,12 +32,15 @@ Cell = Annotated[
         metavar="CELL",
         help="Explain a cell by its query, parts and worst dialogues: MODEL or MODEL::PART "
         "(a task, axis, pair, or characteristic/level).",
+        rich_help_panel="Output",
     ),
 ]
 Whole = Annotated[
     bool,
     typer.Option(
-        "--all", help="With --explain: print the complete query, all parts and all values."
+        "--all",
+        help="With --explain: print the complete query, all parts and all values.",
+        rich_help_panel="Output",
     ),
 ]
 Keep = Annotated[
@@ -46,6 +49,7 @@ Keep = Annotated[
         "--keep",
         help="Store the table and its sources: as an RDF Data Cube, and as a cache for later "
         "calls.",
+        rich_help_panel="Output",
     ),
 ]
 
@@ -56,6 +60,7 @@ Sources = Annotated[
         metavar="FOLDER",
         help="Combine the sources that kgbench harvest wrote to FOLDER, instead of reading a "
         "store.",
+        rich_help_panel="Sources of others",
     ),
 ]
 Trust = Annotated[
@@ -65,11 +70,11 @@ Trust = Annotated[
         metavar="SOURCE",
         help="With --sources: use only these sources, by name, address, base or public key; "
         "repeatable. Default: sources verified with a key.",
+        rich_help_panel="Sources of others",
     ),
 ]
 
 analyses = typer.Typer(
-    name="analyze",
     help="Analyse the scores in a store: tables over one suite and one evaluation pass.",
     no_args_is_help=True,
 )
@@ -85,8 +90,8 @@ def subcommands() -> None:
     """Add a command for each analysis; skipped for the list of commands, to save time."""
     import kgbench.analysis.analyses  # noqa: F401 - registers the analyses
 
-    for declared in ANALYSES.values():
-        _command(declared)
+    for declared in sorted(ANALYSES.values(), key=lambda each: list(Purpose).index(each.group)):
+        command_of(declared, analyses, panel=declared.group)
 
 
 @grouped
@@ -198,7 +203,7 @@ def _print_explanation(explanation: Explanation, store: str | None, *, whole: bo
         echo_visible(show_line(dialogue, store))
 
 
-def _command(declared: Analysis[...]) -> None:
+def command_of(declared: Analysis[...], app: typer.Typer, panel: str | None = None) -> None:
     """Register the command of an analysis, with its own options and those of :func:`_print`."""
     shared = [
         option
@@ -238,4 +243,4 @@ def _command(declared: Analysis[...]) -> None:
             raise typer.BadParameter(refused.reason, param_hint=flag) from None
 
     analyse.__signature__ = inspect.Signature([*own, *harvested, *shared])  # type: ignore[attr-defined]
-    analyses.command(declared.name, help=declared.description)(analyse)
+    app.command(declared.name, help=declared.description, rich_help_panel=panel)(analyse)

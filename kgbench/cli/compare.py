@@ -37,7 +37,10 @@ def compare(
         bool, typer.Option("--flips", help="List the cases that only one side solved.")
     ] = False,
     solved: Annotated[
-        float, typer.Option("--solved", help="The minimum score of a solved dialogue.")
+        float,
+        typer.Option(
+            "--solved", help="The minimum score of a solved dialogue.", rich_help_panel="Scores"
+        ),
     ] = 0.5,
     estimand: Annotated[
         str,
@@ -48,6 +51,7 @@ def compare(
             "these cases), tasks (of this kind), or dialogues (as if independent); available "
             "stands for cases, or repetitions where a task has one case.",
             callback=check_estimand,
+            rich_help_panel="Scores",
         ),
     ] = "available",
     margin: Annotated[
@@ -55,10 +59,16 @@ def compare(
         typer.Option("--margin", min=0, help="Also test whether A and B differ by less than this."),
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", min=1, help="Bootstrap samples (dialogues).")
+        int,
+        typer.Option(
+            "--samples", min=1, help="Bootstrap samples (dialogues).", rich_help_panel="Tests"
+        ),
     ] = 10_000,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of the bootstrap (dialogues).")
+        int,
+        typer.Option(
+            "--seed", min=0, help="Seed of the bootstrap (dialogues).", rich_help_panel="Tests"
+        ),
     ] = 0,
     store: options.Store = None,
     suite: options.Suite = None,

@@ -55,10 +55,16 @@ def dialogues(
         ),
     ] = None,
     sort: Annotated[
-        Sort, typer.Option("--sort", help="Sort order; score lists the lowest first.")
+        Sort,
+        typer.Option(
+            "--sort", help="Sort order; score lists the lowest first.", rich_help_panel="Output"
+        ),
     ] = Sort.SCORE,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, help="Maximum number of dialogues listed.")
+        int,
+        typer.Option(
+            "--limit", min=1, help="Maximum number of dialogues listed.", rich_help_panel="Output"
+        ),
     ] = 20,
     task: options.TaskGlob = "*",
     model: options.ModelGlob = "*",

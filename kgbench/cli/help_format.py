@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Help output: complete option names, words instead of type names, options in groups.
+"""Help output: complete option names, words instead of type names, rarer options apart.
 
-The help of every command is generated from its typer declaration.
+The help of every command is generated from its typer declaration. Of a command with many options,
+``--help`` shows those without a ``rich_help_panel``, and ``--help-all`` the panels of the others,
+too.
 """
 
 from __future__ import annotations
@@ -9,84 +11,23 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 _WIDEST, _NARROWEST = 100, 60
 _NAMES = 28  # columns for option names; the help of a longer name starts on the next line
-_MANY = 8  # commands with more options than this show them in groups
+_MANY = 9  # options that --help shows without panels
+_EVERYTHING = "kgbench: --help-all"  # in the meta data of a context
 _CHOICES = 26  # characters; longer lists of choices are not shown beside the option name
 
 _WORDS = {int: "N", float: "NUMBER", Path: "PATH"}
-
-GROUPS: Mapping[str, frozenset[str]] = {
-    "Selection": frozenset(
-        (
-            "store",
-            "suite",
-            "pass",
-            "run",
-            "task",
-            "model",
-            "round",
-            "metric",
-            "set",
-            "compass",
-            "comparison",
-            "declared",
-            "common",
-            "name",
-            "iterations",
-            "outcome",
-            "below",
-            "search",
-            "iterations-per-case",
-            "each",
-            "top",
-        )
-    ),
-    "Limits": frozenset(
-        (
-            "max-cost",
-            "max-tokens",
-            "concurrency",
-            "call-timeout",
-            "timeout",
-            "limit",
-            "requests-per-minute",
-            "tokens-per-minute",
-            "prices",
-            "wait",
-        )
-    ),
-    "Output": frozenset(
-        (
-            "format",
-            "json",
-            "out",
-            "guard",
-            "crlf",
-            "title",
-            "no-title",
-            "size",
-            "overlay",
-            "explain",
-            "all",
-            "sort",
-            "details",
-            "points",
-            "flips",
-            "whole-store",
-        )
-    ),
-}
-"""Option names, without dashes, by purpose; all other options are listed under "Options"."""
 
 
 class Entry(NamedTuple):
@@ -108,11 +49,18 @@ class _HelpFormat:
             lines += ["", *_wrapped(paragraph, width)]
         for title, entries in _sections(command, ctx):
             lines += ["", *_panel(title, entries, width)]
+        if (rarer := _rarer(command)) and not ctx.meta.get(_EVERYTHING):
+            lines += ["", f"{ctx.command_path} --help-all shows {len(rarer)} more options."]
         formatter.write("\n".join(lines))
 
 
 class CommandWithHelp(_HelpFormat, TyperCommand):
     """A typer command with kgbench's help format."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, with ``--help-all`` if ``--help`` leaves options out."""
+        params = super().get_params(ctx)
+        return [*params, _help_all()] if _rarer(self) else params
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Parse the arguments of the command line."""
@@ -158,6 +106,43 @@ def with_help_format(app: typer.Typer) -> typer.Typer:
     return app
 
 
+def _rarer(command: Any) -> list[Any]:
+    """Return the options of ``command`` that ``--help`` leaves out."""
+    options = [param for param in command.params if param.param_type_name == "option"]
+    return [each for each in options if each.rich_help_panel] if len(options) > _MANY else []
+
+
+@cache
+def _help_all() -> Any:
+    app = typer.Typer(add_completion=False)
+    app.command()(_everything)
+    (option,) = typer.main.get_command(app).params
+    return option
+
+
+def _show_everything(context: typer.Context, chosen: bool) -> None:
+    if chosen and not context.resilient_parsing:
+        context.meta[_EVERYTHING] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def _everything(
+    *,
+    help_all: Annotated[
+        bool,
+        typer.Option(
+            "--help-all",
+            is_eager=True,
+            expose_value=False,
+            callback=_show_everything,
+            help="Show this message with all options.",
+        ),
+    ] = False,
+) -> None:
+    """Declare the option."""
+
+
 def _has_one_value(option: TyperOption) -> bool:
     return not (option.multiple or option.is_flag or option.count)
 
@@ -177,31 +162,21 @@ def _sections(command: Any, ctx: Any) -> Iterator[tuple[str, list[Entry]]]:
     arguments = [param for param in params if param.param_type_name == "argument"]
     if arguments:
         yield "Arguments", [Entry(_argument(param), _description(param)) for param in arguments]
-    options = [param for param in params if param.param_type_name == "option"]
-    grouped: dict[str, list[Entry]] = {"Options": []}
-    grouped |= {title: [] for title in GROUPS}
-    for option in options:
-        title = _group(option) if len(options) > _MANY else "Options"
-        grouped.setdefault(title, []).append(Entry(_option(option), _description(option)))
-    for title in sorted(grouped, key="Options".__eq__):  # "Options" last; the sort is stable
-        if grouped[title]:
-            yield title, grouped[title]
     if isinstance(command, TyperGroup):
-        commands = [(name, command.get_command(ctx, name)) for name in command.list_commands(ctx)]
-        yield (
-            "Commands",
-            [
-                Entry(name, subcommand.get_short_help_str(400))
-                for name, subcommand in commands
-                if subcommand
-            ],
-        )
-
-
-def _group(option: Any) -> str:
-    panel = getattr(option, "rich_help_panel", None)
-    names = {name.lstrip("-") for name in option.opts}
-    return panel or next((title for title, known in GROUPS.items() if names & known), "Options")
+        groups: dict[str, list[Entry]] = {}
+        for name in command.list_commands(ctx):
+            if found := command.get_command(ctx, name):
+                entry = Entry(name, found.get_short_help_str(400))
+                panel = getattr(found, "rich_help_panel", None) or "Commands"
+                groups.setdefault(panel, []).append(entry)
+        yield from groups.items()
+    rarer = _rarer(command)
+    panels: dict[str, list[Entry]] = {"Options": []}
+    for option in params:
+        if option.param_type_name == "option":
+            title = option.rich_help_panel if option in rarer else "Options"
+            panels.setdefault(title, []).append(Entry(_option(option), _description(option)))
+    yield from panels.items() if ctx.meta.get(_EVERYTHING) else [("Options", panels["Options"])]
 
 
 def _argument(argument: Any) -> str:

@@ -54,10 +54,23 @@ def judge(
     judged: options.JudgedGlobs = None,
     sample: options.JudgedSample = None,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of the sample and of the option order.")
+        int,
+        typer.Option(
+            "--seed",
+            min=0,
+            help="Seed of the sample and of the option order.",
+            rich_help_panel="Tests",
+        ),
     ] = 0,
     repeat: Annotated[
-        int, typer.Option("--repeat", metavar="K", min=1, help="Ask each judge K times.")
+        int,
+        typer.Option(
+            "--repeat",
+            metavar="K",
+            min=1,
+            help="Ask each judge K times.",
+            rich_help_panel="Continuing",
+        ),
     ] = 1,
     limits: Limits,
     calibrate: Annotated[
@@ -66,9 +79,12 @@ def judge(
             "--calibrate",
             help="Run the rubric's calibration set on each judge first; refuse judges that have "
             "drifted, warn about them, or do not calibrate (no).",
+            rich_help_panel="Continuing",
         ),
     ] = Calibrate.REFUSE,
-    new: Annotated[bool, typer.Option("--new", help="Start a new run of judges.")] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Start a new run of judges.", rich_help_panel="Continuing")
+    ] = False,
     store: options.Store = None,
     preflight: options.Preflight = True,
     permissions: Permissions,

@@ -75,7 +75,12 @@ class Budget(Group):
 
     requests_per_minute: Annotated[
         float | None,
-        typer.Option("--requests-per-minute", min=0.01, help="Rate limit of calls, per model."),
+        typer.Option(
+            "--requests-per-minute",
+            min=0.01,
+            help="Rate limit of calls, per model.",
+            rich_help_panel="Limits",
+        ),
     ] = None
     max_cost: Annotated[
         float | None,
@@ -83,11 +88,21 @@ class Budget(Group):
     ] = None
     max_tokens: Annotated[
         int | None,
-        typer.Option("--max-tokens", min=0, help="Stop when this many tokens are used."),
+        typer.Option(
+            "--max-tokens",
+            min=0,
+            help="Stop when this many tokens are used.",
+            rich_help_panel="Limits",
+        ),
     ] = None
     prices: Annotated[
         Path | None,
-        typer.Option("--prices", metavar="FILE", help="Your own price table (Turtle)."),
+        typer.Option(
+            "--prices",
+            metavar="FILE",
+            help="Your own price table (Turtle).",
+            rich_help_panel="Limits",
+        ),
     ] = None
 
     @property
@@ -103,24 +118,38 @@ class Limits(Budget):
     concurrency: Annotated[
         int | None,
         typer.Option(
-            "--concurrency", "-c", min=1, help="Maximum number of concurrent calls per model."
+            "--concurrency",
+            "-c",
+            min=1,
+            help="Maximum number of concurrent calls per model.",
+            rich_help_panel="Limits",
         ),
     ] = None
     call_timeout: Annotated[
         float | None,
         typer.Option(
-            "--call-timeout", metavar="SECONDS", min=0.001, help="Timeout of one call in seconds."
+            "--call-timeout",
+            metavar="SECONDS",
+            min=0.001,
+            help="Timeout of one call in seconds.",
+            rich_help_panel="Limits",
         ),
     ] = None
     tokens_per_minute: Annotated[
         float | None,
-        typer.Option("--tokens-per-minute", min=1, help="Rate limit of tokens, per model."),
+        typer.Option(
+            "--tokens-per-minute",
+            min=1,
+            help="Rate limit of tokens, per model.",
+            rich_help_panel="Limits",
+        ),
     ] = None
     batch: Annotated[
         bool | None,
         typer.Option(
             "--batch/--no-batch",
             help="Use the providers' batch APIs: cheaper, with answers within a day.",
+            rich_help_panel="Limits",
         ),
     ] = None
 
@@ -150,12 +179,15 @@ class Permissions(Group):
             help="Send the secret in this variable (or this chat template file) where a model's "
             "options say; repeatable.",
             callback=_allow_secrets,
+            rich_help_panel="Models",
         ),
     ] = None
     trust_remote_code: Annotated[
         bool,
         typer.Option(
-            "--trust-remote-code", help="Run code of models with the option trust_remote_code."
+            "--trust-remote-code",
+            help="Run code of models with the option trust_remote_code.",
+            rich_help_panel="Models",
         ),
     ] = False
 

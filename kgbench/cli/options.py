@@ -55,6 +55,7 @@ def analysis_option(option: registry.Option) -> Any:
         min=option.min,
         max=option.max,
         help=option.help,
+        rich_help_panel=option.panel,
         callback=None if check is None else checked,
     )
 
@@ -84,6 +85,7 @@ KeyFile = Annotated[
         metavar="FILE",
         help="File with the key of encrypted task files. Default: the key in KGBENCH_TASK_KEY.",
         callback=_use_key,
+        rich_help_panel="Judging",
     ),
 ]
 Store = Annotated[
@@ -105,19 +107,33 @@ Suite = Annotated[
 Pass = Annotated[
     str,
     typer.Option(
-        "--pass", metavar="PASS", help="The evaluation pass to use: first, latest, or an IRI."
+        "--pass",
+        metavar="PASS",
+        help="The evaluation pass to use: first, latest, or an IRI.",
+        rich_help_panel="Selection",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel="Output")
+]
 MaxMegabytes = Annotated[
     int,
     typer.Option(
-        "--most", metavar="MB", help="The most megabytes to read, packed and unpacked.", min=1
+        "--most",
+        metavar="MB",
+        help="The most megabytes to read, packed and unpacked.",
+        min=1,
+        rich_help_panel="Limits",
     ),
 ]
 Seconds = Annotated[
     float,
-    typer.Option("--seconds", help="The time limit for the whole command in seconds.", min=0.1),
+    typer.Option(
+        "--seconds",
+        help="The time limit for the whole command in seconds.",
+        min=0.1,
+        rich_help_panel="Limits",
+    ),
 ]
 Password = Annotated[
     str | None,
@@ -144,6 +160,7 @@ Preflight = Annotated[
     typer.Option(
         "--preflight/--no-preflight",
         help="Make a short test call to each model first, and stop if it fails.",
+        rich_help_panel="Models",
     ),
 ]
 JudgedGlobs = Annotated[
@@ -164,6 +181,7 @@ ToolProtocol = Annotated[
         "--tool-protocol",
         help="How tools are offered to models: by the provider's tool calling (native), or in the "
         "prompt (text). Default: native if the connector supports it.",
+        rich_help_panel="Models",
     ),
 ]
 EveryRun = Annotated[
@@ -180,6 +198,7 @@ Unprotected = Annotated[
         "--unprotected",
         metavar="SUITE",
         help="Include the texts of this protected suite; repeatable.",
+        rich_help_panel="Selection",
     ),
 ]
 TaskGlobs = Annotated[
@@ -209,6 +228,7 @@ OfRun = Annotated[
         metavar="RUN",
         help="Only this run: its id, IRI or label.",
         autocompletion=completion.runs,
+        rich_help_panel="Selection",
     ),
 ]
 Metric = Annotated[str | None, analysis_option(METRIC)]
@@ -221,10 +241,16 @@ Guard = Annotated[
     typer.Option(
         "--guard",
         help="For spreadsheets: put ' before text that would run as a formula.",
+        rich_help_panel="Output",
     ),
 ]
 Crlf = Annotated[
-    bool, typer.Option("--crlf", help="End lines of CSV with CR LF (RFC 4180) instead of LF.")
+    bool,
+    typer.Option(
+        "--crlf",
+        help="End lines of CSV with CR LF (RFC 4180) instead of LF.",
+        rich_help_panel="Output",
+    ),
 ]
 TableFile = Annotated[
     Path | None,
@@ -237,6 +263,7 @@ Engine = Annotated[
         metavar="NAME",
         help="The engine that parses RDF and executes SPARQL: oxigraph or rdflib.",
         callback=_engine,
+        rich_help_panel="Judging",
     ),
 ]
 Executor = Annotated[
@@ -245,6 +272,7 @@ Executor = Annotated[
         "--executor",
         metavar="SPEC",
         help="Where answers are judged: local, local:N (processes), or dask:tcp://HOST:PORT.",
+        rich_help_panel="Judging",
     ),
 ]
 Endpoint = Annotated[
@@ -253,6 +281,7 @@ Endpoint = Annotated[
         "--endpoint",
         metavar="URL",
         help="The SPARQL endpoint for published cases whose graph is not available as a file.",
+        rich_help_panel="Judging",
     ),
 ]
 Configuration = Annotated[

@@ -41,11 +41,21 @@ def plan(
     ] = None,
     between: Annotated[
         float | None,
-        typer.Option("--between", min=0, help="The variance of scores between cases."),
+        typer.Option(
+            "--between",
+            min=0,
+            help="The variance of scores between cases.",
+            rich_help_panel="Assumptions",
+        ),
     ] = None,
     within: Annotated[
         float | None,
-        typer.Option("--within", min=0, help="The variance between repetitions of a case."),
+        typer.Option(
+            "--within",
+            min=0,
+            help="The variance between repetitions of a case.",
+            rich_help_panel="Assumptions",
+        ),
     ] = None,
     correlation: Annotated[
         float | None,
@@ -54,6 +64,7 @@ def plan(
             min=-1,
             max=1,
             help="The correlation of two models over cases. Default: measured, else 0.",
+            rich_help_panel="Assumptions",
         ),
     ] = None,
     repetitions: Annotated[
@@ -63,6 +74,7 @@ def plan(
             metavar="N",
             min=1,
             help="How often each case is run; repeatable. Default: 1, 2, 4, 8.",
+            rich_help_panel="Assumptions",
         ),
     ] = None,
     metric: options.Metric = None,

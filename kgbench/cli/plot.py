@@ -100,12 +100,19 @@ def plot(
     ] = None,
     each: Annotated[
         Each | None,
-        typer.Option("--each", help="One figure per model; not for leaderboards."),
+        typer.Option(
+            "--each", help="One figure per model; not for leaderboards.", rich_help_panel="Figure"
+        ),
     ] = None,
     title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="The title of the figures.")
+        str | None,
+        typer.Option(
+            "--title", metavar="TEXT", help="The title of the figures.", rich_help_panel="Figure"
+        ),
     ] = None,
-    no_title: Annotated[bool, typer.Option("--no-title", help="Omit the title.")] = False,
+    no_title: Annotated[
+        bool, typer.Option("--no-title", help="Omit the title.", rich_help_panel="Figure")
+    ] = False,
     size: Annotated[
         str | None,
         typer.Option(
@@ -113,6 +120,7 @@ def plot(
             metavar="SIZE",
             help="one-column (85 mm), two-columns (178 mm), slide (16:9), or width and height, "
             "such as 6x4 (inches), 16x9cm or 85x60mm.",
+            rich_help_panel="Figure",
         ),
     ] = None,
     top: Annotated[
@@ -120,7 +128,10 @@ def plot(
         typer.Option("--top", metavar="N", min=1, help="Only the N best models per figure."),
     ] = None,
     overlay: Annotated[
-        bool, typer.Option("--overlay", help="Draw up to eight models in one compass.")
+        bool,
+        typer.Option(
+            "--overlay", help="Draw up to eight models in one compass.", rich_help_panel="Figure"
+        ),
     ] = False,
     common: options.Common = False,
     declared: options.Declared = None,
@@ -131,6 +142,7 @@ def plot(
             metavar="NAME",
             help="Short name of a metric, for boxplot, difficulty, sizes and tools. Default: the "
             "main metric.",
+            rich_help_panel="Scores",
         ),
     ] = None,
     answers: options.Round = None,

@@ -69,13 +69,20 @@ def publish(
             "--encrypt",
             help="Encrypt the dumps with the password in KGBENCH_PUBLISH_PASSWORD; "
             "pages then contain no texts.",
+            rich_help_panel="Selection",
         ),
     ] = False,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The title of the publication.")
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="The title of the publication.", rich_help_panel="Metadata"
+        ),
     ] = None,
     description: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A description of the publication.")
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="A description of the publication.", rich_help_panel="Metadata"
+        ),
     ] = None,
     licence: Annotated[
         str | None,
@@ -91,23 +98,40 @@ def publish(
         typer.Option(metavar="NAME", help="A creator, as 'Name' or 'Name <IRI>'; repeatable."),
     ] = None,
     publisher: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The publisher. Default: the first creator.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The publisher. Default: the first creator.",
+            rich_help_panel="Metadata",
+        ),
     ] = None,
     keyword: Annotated[
-        list[str] | None, typer.Option(metavar="WORD", help="A keyword; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="WORD", help="A keyword; repeatable.", rich_help_panel="Metadata"),
     ] = None,
     about: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Metadata in Turtle: one dcat:Dataset."),
+        typer.Option(
+            metavar="FILE", help="Metadata in Turtle: one dcat:Dataset.", rich_help_panel="Metadata"
+        ),
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(metavar="URL", help="A public SPARQL endpoint with the same data.")
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="A public SPARQL endpoint with the same data.",
+            rich_help_panel="Metadata",
+        ),
     ] = None,
     compress: Annotated[
-        Compression, typer.Option("--compress", help="Compression of dumps.")
+        Compression,
+        typer.Option("--compress", help="Compression of dumps.", rich_help_panel="Output"),
     ] = Compression.ZSTD,
     processes: Annotated[
-        int, typer.Option("--processes", help="Number of worker processes.", min=1)
+        int,
+        typer.Option(
+            "--processes", help="Number of worker processes.", min=1, rich_help_panel="Output"
+        ),
     ] = 2,
     check: Annotated[
         bool,
@@ -124,6 +148,7 @@ def publish(
             metavar="FILE",
             help="With --check: SHACL shapes for the catalogue, such as the official ones of "
             "MLDCAT-AP.",
+            rich_help_panel="Checking",
         ),
     ] = None,
     sign: Annotated[
@@ -139,6 +164,7 @@ def publish(
             metavar="PUBLIC",
             help="With --check: a trusted public key, its file, or a list of keys (.keys); one "
             "must have signed; repeatable.",
+            rich_help_panel="Checking",
         ),
     ] = None,
     max_megabytes: Annotated[
@@ -148,11 +174,17 @@ def publish(
             metavar="MB",
             help="With --check: the most megabytes of unpacked dumps.",
             min=1,
+            rich_help_panel="Checking",
         ),
     ] = 8_192,
     seconds: Annotated[
         float,
-        typer.Option("--seconds", help="With --check: the time limit in seconds.", min=0.1),
+        typer.Option(
+            "--seconds",
+            help="With --check: the time limit in seconds.",
+            min=0.1,
+            rich_help_panel="Checking",
+        ),
     ] = 21_600.0,
     json_: options.AsJson = False,
 ) -> None:

@@ -65,6 +65,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
             "--seed",
             min=0,
             help="Seed of the first variant; further variants use the next numbers.",
+            rich_help_panel="Judging",
         ),
     ] = 0,
     kind: Annotated[
@@ -72,6 +73,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
         typer.Option(
             "--kind",
             help="How variants differ from the graph; repeatable, K of each. Default: shuffled.",
+            rich_help_panel="Judging",
         ),
     ] = None,
     audit_tools: Annotated[
@@ -84,11 +86,21 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     executor: options.Executor = "local",
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="PASS", help="Compare with this pass. Default: first."),
+        typer.Option(
+            "--against",
+            metavar="PASS",
+            help="Compare with this pass. Default: first.",
+            rich_help_panel="Judging",
+        ),
     ] = None,
     timeout: Annotated[
         float,
-        typer.Option("--timeout", min=0.1, help="Time limit for judging one answer, in seconds."),
+        typer.Option(
+            "--timeout",
+            min=0.1,
+            help="Time limit for judging one answer, in seconds.",
+            rich_help_panel="Limits",
+        ),
     ] = 30.0,
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     store: options.Store = None,

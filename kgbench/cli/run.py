@@ -71,10 +71,16 @@ def run(
             metavar="RUN",
             help="Continue this run: its id, IRI or label.",
             autocompletion=completion.runs,
+            rich_help_panel="Continuing",
         ),
     ] = None,
     new: Annotated[
-        bool, typer.Option("--new", help="Start a new run even if one could be continued.")
+        bool,
+        typer.Option(
+            "--new",
+            help="Start a new run even if one could be continued.",
+            rich_help_panel="Continuing",
+        ),
     ] = False,
     limits: Limits,
     tool_protocol: options.ToolProtocol = None,
@@ -84,26 +90,40 @@ def run(
             "--retry-errors/--no-retry-errors",
             help="Retry dialogues whose calls failed in an earlier session (default); if given, "
             "also those whose conversation was too long.",
+            rich_help_panel="Continuing",
         ),
     ] = None,
     redo_invalidated: Annotated[
         bool,
-        typer.Option("--redo-invalidated", help="Run invalidated dialogues again."),
+        typer.Option(
+            "--redo-invalidated",
+            help="Run invalidated dialogues again.",
+            rich_help_panel="Continuing",
+        ),
     ] = False,
     reuse_answers: Annotated[
         bool,
         typer.Option(
             "--reuse-answers",
             help="Reuse answers to identical requests from other runs in the store.",
+            rich_help_panel="Continuing",
         ),
     ] = False,
     fsync: Annotated[
         bool,
-        typer.Option("--fsync", help="Sync each reply to disk (fsync) before it is used."),
+        typer.Option(
+            "--fsync",
+            help="Sync each reply to disk (fsync) before it is used.",
+            rich_help_panel="Continuing",
+        ),
     ] = False,
     abandon_batches: Annotated[
         bool,
-        typer.Option("--abandon-batches", help="Abandon the run's pending batches."),
+        typer.Option(
+            "--abandon-batches",
+            help="Abandon the run's pending batches.",
+            rich_help_panel="Continuing",
+        ),
     ] = False,
     engine: options.Engine = "oxigraph",
     endpoint: options.Endpoint = None,
@@ -117,6 +137,7 @@ def run(
         typer.Option(
             "--start-tool-servers",
             help="Start the MCP servers that models name as commands (their option mcp).",
+            rich_help_panel="Models",
         ),
     ] = False,
     dry_run: Annotated[
@@ -128,16 +149,27 @@ def run(
     log: Annotated[
         Path | None,
         typer.Option(
-            "--log", metavar="FILE", help="Append every request and reply to FILE as JSON Lines."
+            "--log",
+            metavar="FILE",
+            help="Append every request and reply to FILE as JSON Lines.",
+            rich_help_panel="Output",
         ),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print every request and reply on stderr.")
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Print every request and reply on stderr.",
+            rich_help_panel="Output",
+        ),
     ] = False,
     whole_store: Annotated[
         bool,
         typer.Option(
-            "--whole-store", help="Print the leaderboard of all runs in the store, not of this run."
+            "--whole-store",
+            help="Print the leaderboard of all runs in the store, not of this run.",
+            rich_help_panel="Output",
         ),
     ] = False,
     json_: options.AsJson = False,

@@ -97,6 +97,7 @@ def serve(
             metavar="IRI",
             help="The IRI prefix whose IRIs are served below the root.",
             callback=_absolute,
+            rich_help_panel="Access",
         ),
     ] = None,
     public: Annotated[
@@ -112,35 +113,62 @@ def serve(
         typer.Option(
             metavar="ORIGIN|*",
             help="The origin allowed by CORS, or * for all. Default: none; with --public: all.",
+            rich_help_panel="Access",
         ),
     ] = None,
     redirect: Annotated[
-        bool, typer.Option("--redirect", help="Redirect IRIs to their documents with 303.")
+        bool,
+        typer.Option(
+            "--redirect",
+            help="Redirect IRIs to their documents with 303.",
+            rich_help_panel="Endpoint",
+        ),
     ] = False,
     union: Annotated[
         bool,
-        typer.Option("--union/--no-union", help="Query the union of all graphs as default graph."),
+        typer.Option(
+            "--union/--no-union",
+            help="Query the union of all graphs as default graph.",
+            rich_help_panel="Endpoint",
+        ),
     ] = True,
     update: Annotated[
         bool,
         typer.Option(
-            "--update", help=f"Open the store for writing; allow updates with the token in {TOKEN}."
+            "--update",
+            help=f"Open the store for writing; allow updates with the token in {TOKEN}.",
+            rich_help_panel="Access",
         ),
     ] = False,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Time limit of a query.", min=0.1)
+        float,
+        typer.Option(
+            metavar="SECONDS", help="Time limit of a query.", min=0.1, rich_help_panel="Limits"
+        ),
     ] = 30.0,
     rows: Annotated[
-        int, typer.Option(help="Maximum number of rows of an answer.", min=1)
+        int,
+        typer.Option(help="Maximum number of rows of an answer.", min=1, rich_help_panel="Limits"),
     ] = 1_000_000,
     memory: Annotated[
-        int, typer.Option(metavar="MIB", help="Memory limit of a query.", min=256)
+        int,
+        typer.Option(
+            metavar="MIB", help="Memory limit of a query.", min=256, rich_help_panel="Limits"
+        ),
     ] = 2048,
     heavy: Annotated[
-        int, typer.Option(help="Maximum number of concurrent long-running queries.", min=1)
+        int,
+        typer.Option(
+            help="Maximum number of concurrent long-running queries.",
+            min=1,
+            rich_help_panel="Limits",
+        ),
     ] = 2,
     workers: Annotated[
-        int, typer.Option(help="Number of worker processes for quick queries.", min=1)
+        int,
+        typer.Option(
+            help="Number of worker processes for quick queries.", min=1, rich_help_panel="Limits"
+        ),
     ] = 3,
     review: Annotated[
         bool,
@@ -150,20 +178,31 @@ def serve(
         ),
     ] = False,
     rubric: Annotated[
-        str, typer.Option("--rubric", metavar="NAME", help="With --review: the rubric.")
+        str,
+        typer.Option(
+            "--rubric", metavar="NAME", help="With --review: the rubric.", rich_help_panel="Review"
+        ),
     ] = "correctness",
     of_run: options.OfRun = None,
     order: Annotated[
         Order,
         typer.Option(
-            "--queue", help="With --review: the order, disagreements of judges first or random."
+            "--queue",
+            help="With --review: the order, disagreements of judges first or random.",
+            rich_help_panel="Review",
         ),
     ] = Order.DISAGREEMENTS,
     task: options.TaskGlobs = None,
     judged: options.JudgedGlobs = None,
     sample: options.JudgedSample = None,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="With --review: seed of sample and order.")
+        int,
+        typer.Option(
+            "--seed",
+            min=0,
+            help="With --review: seed of sample and order.",
+            rich_help_panel="Review",
+        ),
     ] = 0,
     text2sparql: Annotated[
         str | None,
@@ -181,6 +220,7 @@ def serve(
         typer.Option(
             "--open",
             help=f"With --text2sparql: answer everybody, without the token in {TOKEN}.",
+            rich_help_panel="Access",
         ),
     ] = False,
     mcp: Annotated[
@@ -197,12 +237,15 @@ def serve(
             "--graph",
             metavar="TASK|FILE",
             help="With --mcp: the graph of a task with tools (its label), or a file (.ttl, .nt).",
+            rich_help_panel="Tools",
         ),
     ] = None,
     stdio: Annotated[
         bool,
         typer.Option(
-            "--stdio", help="With --mcp: serve one client over stdin and stdout instead of HTTP."
+            "--stdio",
+            help="With --mcp: serve one client over stdin and stdout instead of HTTP.",
+            rich_help_panel="Tools",
         ),
     ] = False,
 ) -> None:

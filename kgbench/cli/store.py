@@ -23,9 +23,7 @@ _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress."
 
 def command(app: typer.Typer) -> None:
     """Register the group of commands."""
-    group = typer.Typer(
-        name="store", help="Copy, check, back up and maintain a store.", no_args_is_help=True
-    )
+    group = typer.Typer(help="Copy, check, back up and maintain a store.", no_args_is_help=True)
     group.command("copy")(copy)
     group.command("check")(check)
     group.command("recover")(recover)
@@ -33,7 +31,7 @@ def command(app: typer.Typer) -> None:
     group.command("optimize")(optimize)
     group.command("compact")(compact)
     group.command("drop")(drop)
-    app.add_typer(group)
+    app.add_typer(group, name="store")
 
 
 def copy(

@@ -29,38 +29,60 @@ def found(path):
     return command
 
 
-def helped(path, columns="80"):
+def helped(path, columns="80", word="--help"):
     """Return the help of a command."""
-    answer = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": columns})
+    answer = CliRunner().invoke(app, [*path, word], env={"COLUMNS": columns})
     assert answer.exit_code == 0, answer.output
     return answer.stdout
+
+
+def options(path):
+    """Return the options of a command."""
+    return [each for each in found(path).params if each.param_type_name == "option"]
+
+
+def everything(path, columns="80"):
+    """Return the help of a command with all its options."""
+    short = helped(path, columns)
+    return helped(path, columns, "--help-all") if "--help-all" in short else short
 
 
 @pytest.mark.parametrize("path", list(paths(ROOT)), ids=lambda path: " ".join(path) or "kgbench")
 def test_help_is_whole_at_80_columns(path):
     """No line exceeds 80 characters, no option is cut, and no Python type is shown."""
-    text = helped(path)
+    text = everything(path)
     assert max(map(len, text.splitlines())) <= 80
     assert "\u2026" not in text
     assert not re.search(r"<(bool|int|float|str|path|file|text|choice)\b|\[x|\bINTEGER", text)
     words = set(re.findall(r"[\w-]+", text))
-    for parameter in found(path).params:
-        if parameter.param_type_name == "option" and not parameter.hidden:
-            assert {*parameter.opts, *parameter.secondary_opts} <= words
-            assert parameter.help, parameter.name
+    for option in options(path):
+        assert {*option.opts, *option.secondary_opts} <= words
+        assert option.help, option.name
+
+
+@pytest.mark.parametrize("path", list(paths(ROOT)), ids=lambda path: " ".join(path) or "kgbench")
+def test_help_begins_with_few_options(path):
+    """``--help`` shows at most eleven options, and the number of the others."""
+    text = helped(path)
+    shown = re.findall(r"^│ (?:-\w, )?--([\w-]+)", text, re.MULTILINE)
+    shown = [name for name in shown if name not in ("help", "help-all")]
+    assert len(shown) <= 11
+    more = re.search(r"--help-all shows (\d+) more options", text)
+    assert len(options(path)) == len(shown) + (int(more[1]) if more else 0)
 
 
 def test_options_are_grouped_and_say_what_they_take():
-    """A long list of options is grouped; values are words, choices or bounds."""
-    text = helped(("plot",))
+    """Rarer options are grouped; values are words, choices or bounds."""
+    text = everything(("plot",))
     titles = re.findall(r"^╭─ ([\w ]+) ─", text, re.MULTILINE)
-    assert titles == ["Arguments", "Selection", "Output", "Options"]
+    assert titles == ["Arguments", "Options", "Figure", "Scores", "Selection"]
+    text = " ".join(text.replace("│", " ").split())
     assert "KIND" in text
-    assert "agreement, boxplot, compass, confusion" in " ".join(text.replace("│", " ").split())
+    assert "agreement, boxplot, compass, confusion" in text
     assert "-f, --format png|svg|pdf" in text
     assert "--top N" in text
     assert "Default: first." in text
-    assert "Or set KGBENCH_STORE." in " ".join(text.replace("│", " ").split())
+    assert "Or set KGBENCH_STORE." in text
 
 
 @pytest.mark.parametrize(
@@ -78,7 +100,7 @@ def test_formats_are_listed(path, formats):
 @pytest.mark.parametrize("columns", ["20", "60", "100", "300"])
 def test_help_fits_narrow_and_wide_terminals(columns):
     """Help is never wider than 100 columns, and remains readable on narrow terminals."""
-    widest = max(map(len, helped(("run",), columns).splitlines()))
+    widest = max(map(len, everything(("run",), columns).splitlines()))
     assert widest <= max(60, min(100, int(columns)))
 
 
@@ -90,7 +112,7 @@ def test_the_list_of_commands_needs_no_options_of_theirs(monkeypatch, capsys):
         main()
     assert not ended.value.code
     listed = capsys.readouterr().out
-    assert listed.partition("Commands")[2] == helped(()).partition("Commands")[2] != ""
+    assert listed.partition("─ Run ─")[2] == helped(()).partition("─ Run ─")[2] != ""
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ PANELS = {
         "plot",
         "query",
         "plan",
+        "view",
     ),
     "Judge again": ("reevaluate", "judge", "review", "invalidate"),
     "Show to others": ("serve", "publish", "export", "harvest", "keys"),

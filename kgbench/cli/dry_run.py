@@ -30,16 +30,18 @@ def print_estimate(
     endpoint: bool,
     redo_invalidated: bool,
     retry_errors: bool | None,
+    limit: int | None,
     json_: bool,
 ) -> None:
     """Print the estimate for ``plan``.
 
     ``run`` names the run to continue; ``""`` is the newest run with the plan's name, ``None`` a new
     run. ``endpoint`` says whether a SPARQL endpoint was given; ``redo_invalidated`` and
-    ``retry_errors`` are as in :class:`~kgbench.engine.Settings`.
+    ``retry_errors`` and ``limit`` are as in :class:`~kgbench.engine.Settings`.
     """
     from kgbench.analysis.rendering import render
     from kgbench.config.specs import WITHOUT_COST
+    from kgbench.connectors import lacking
     from kgbench.connectors.batches import require
     from kgbench.connectors.permissions import requirements
     from kgbench.engine.estimates import RULE, model_estimates
@@ -53,10 +55,12 @@ def print_estimate(
         plan, location, run, redo=redo_invalidated, retry=retry_errors
     )
     plan_exercises = _planned_exercises(plan, location, endpoint=endpoint)
-    models = list(model_estimates(plan, complete, declared(plan.prices), plan_exercises.exercises))
+    prices = declared(plan.prices)
+    models = list(model_estimates(plan, complete, prices, plan_exercises.exercises, limit))
     left_out = [*plan.passed_over, *plan_exercises.passed_over]
     detectable = _detectable(plan, plan_exercises, location)
     needed = [needed for model in plan.models for needed in requirements(model)]
+    missing = list(filter(None, map(lacking, plan.models)))
     if json_:
         report = {
             "name": plan.name,
@@ -64,6 +68,7 @@ def print_estimate(
             "tasks": list(plan_exercises.exercises),
             "passed_over": left_out,
             "requirements": [requirement._asdict() for requirement in needed],
+            "lacking": missing,
             "dialogues": sum(forecast.planned for forecast in models),
             "invalidated": invalidated,
             "dialogues_to_do": sum(forecast.dialogues for forecast in models),
@@ -75,8 +80,8 @@ def print_estimate(
         return
     for passed_over in left_out:
         typer.echo(f"left out: {passed_over}")
-    for requirement in needed:
-        typer.echo(f"note: {requirement}")
+    for note in (*needed, *missing):
+        typer.echo(f"note: {note}")
     if invalidated:
         typer.echo(f"{count(invalidated, 'dialogue')} invalidated and not counted. {REDO}")
     typer.echo(render(_table(plan, models, RULE), "table"), nl=False)

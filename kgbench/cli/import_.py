@@ -47,7 +47,8 @@ def llm_kg_bench(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="Result files: JSON, or zip archives of JSON files."
+            metavar="FILE...",
+            help="Result files: JSON, YAML, zip archives of these, or folders of all.",
         ),
     ],
     password: options.Password = None,
@@ -68,7 +69,7 @@ def llm_kg_bench(
     count twice, and are reported. An invalid file is refused as a whole; files before it stay
     imported.
     """
-    from kgbench.importers.archives import unread_members
+    from kgbench.importers.archives import result_files, unread_members
     from kgbench.importers.load import repeated
     from kgbench.store import open_for_import
 
@@ -80,7 +81,7 @@ def llm_kg_bench(
     twice: dict[str, dict[str, int]] = {}
     unread: list[str] = []
     with open_for_import(store) as opened:
-        for file in files:
+        for file in (each for path in files for each in result_files(path)):
             for summary in _import(opened, file, password, suite, quiet=json_):
                 summaries.append(summary)
                 run = summary.run

@@ -83,6 +83,15 @@ def run(
         ),
     ] = False,
     limits: Limits,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            help="Begin at most N dialogues with each model; the same command continues.",
+        ),
+    ] = None,
     tool_protocol: options.ToolProtocol = None,
     retry_errors: Annotated[
         bool | None,
@@ -214,6 +223,7 @@ def run(
             endpoint=endpoint is not None,
             redo_invalidated=redo_invalidated,
             retry_errors=retry_errors,
+            limit=limit,
             json_=json_,
         )
         return
@@ -236,6 +246,7 @@ def run(
                 reuse_answers=reuse_answers,
                 abandon_batches=abandon_batches,
                 endpoint=endpoint,
+                limit=limit,
                 start_tool_servers=start_tool_servers,
                 fsync=fsync,
                 tell=lambda line: typer.echo(line, err=True),

@@ -51,6 +51,7 @@ def _as_json(report: Report) -> dict[str, object]:
         "findings": [asdict(finding) for finding in report.findings],
         "unavailable": [asdict(finding) for finding in report.unavailable],
         "requirements": [needed._asdict() for needed in report.requirements],
+        "lacking": report.lacking,
         "tasks": report.tasks,
         "models": report.models,
         "iterations": report.iterations,
@@ -66,8 +67,8 @@ def _print(config: Path, report: Report) -> None:
         return
     for finding in report.unavailable:
         typer.echo(f"note: {finding}")
-    for needed in report.requirements:
-        typer.echo(f"note: {needed}")
+    for note in (*report.requirements, *report.lacking):
+        typer.echo(f"note: {note}")
     per_case = " per case" if report.per_case else ""
     typer.echo(
         f"accepted: {config}: {count(report.tasks, 'task')}, {count(report.models, 'model')}, "

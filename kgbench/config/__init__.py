@@ -38,6 +38,7 @@ class Report:
     findings: tuple[Finding, ...]
     unavailable: tuple[Finding, ...] = ()
     requirements: tuple[Requirement, ...] = ()
+    lacking: tuple[str, ...] = ()
     tasks: int = 0
     models: int = 0
     iterations: int = 0
@@ -47,6 +48,7 @@ class Report:
 def check(path: str | Path) -> Report:
     """Check the configuration at ``path`` without running it."""
     from kgbench.config import planning
+    from kgbench.connectors import lacking
     from kgbench.connectors.permissions import requirements
 
     try:
@@ -55,15 +57,12 @@ def check(path: str | Path) -> Report:
         return Report(tuple(error.findings))
     values = resolved.tree.value
     per_case = "iterationsPerCase" in values
+    setups = [choice.available for choice in resolved.models if choice.available]
     return Report(
         findings=(),
         unavailable=tuple(resolved.unavailable),
-        requirements=tuple(
-            needed
-            for choice in resolved.models
-            if (setup := choice.available)
-            for needed in requirements(setup)
-        ),
+        requirements=tuple(needed for setup in setups for needed in requirements(setup)),
+        lacking=tuple(filter(None, map(lacking, setups))),
         tasks=len(resolved.tasks),
         models=len(resolved.models),
         iterations=values["iterationsPerCase" if per_case else "iterations"],

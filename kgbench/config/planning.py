@@ -214,7 +214,10 @@ def _named_outside(resolved: Resolved, spec: str, findings: list[Finding]) -> li
     """Return the model with the specification ``spec``, which the configuration lacks."""
     if ":" not in spec:
         known = {choice.label for choice in resolved.models}
-        message = f"selects no model of the configuration: {nearest(spec, known)}"
+        message = (
+            f"selects no model of the configuration, and names no connector: write CONNECTOR:NAME, "
+            f"such as openai:{spec or 'NAME'} ({nearest(spec, known)})"
+        )
         findings.append(specs.option_finding(spec, message))
         return []
     origin = resolved.tree

@@ -21,7 +21,7 @@ from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
 from kgbench.nearest import nearest
 
-__all__ = ["CallAbandoned", "Connector", "ConnectorModule", "find", "names"]
+__all__ = ["CallAbandoned", "Connector", "ConnectorModule", "find", "lacking", "names"]
 
 GROUP = "kgbench.connectors"
 
@@ -75,3 +75,15 @@ def find(name: str) -> ConnectorModule:
         raise ModelSpecError(f"there is no connector '{name}': {nearest(name, names())}")
     module: ConnectorModule = points[0].load()
     return module
+
+
+def lacking(setup: ModelSetup) -> str | None:
+    """Return why a model cannot be called from here, such as a missing key; ``None`` if it can.
+
+    Nothing is sent.
+    """
+    try:
+        find(setup.connector).open(setup, timeout=1.0)
+    except ModelSpecError as error:
+        return str(error)
+    return None

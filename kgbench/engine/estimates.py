@@ -54,21 +54,22 @@ def model_estimates(
     complete: Collection[str],
     prices: Sequence[Entry],
     exercises: Mapping[str, Sequence[Exercise]],
+    limit: int | None = None,
 ) -> Iterator[ModelEstimate]:
     """Yield the estimate for each model of ``plan``.
 
     ``complete`` are the digests of the complete dialogues, ``exercises`` the exercises of each
-    task label.
+    task label; at most ``limit`` dialogues are begun with each model.
     """
     sizes = {iri: _size(e) for es in exercises.values() for e in es for iri in (e.case.iri,)}
     for model in plan.models:
         dialogues = list(planning.planned_dialogues(plan, exercises, model))
-        unfinished = [dialogue for dialogue in dialogues if dialogue.digest not in complete]
+        unfinished = [each for each in dialogues if each.digest not in complete][:limit]
         price = price_of(model, prices)
         if plan.batch and price is not None:
             price = price.in_batches()
         yield _of_model(
-            model, len(dialogues), [sizes[o.exercise.case.iri] for o in unfinished], price
+            model, len(dialogues), [sizes[each.exercise.case.iri] for each in unfinished], price
         )
 
 

@@ -270,6 +270,7 @@ class _Work:
         )
 
     def _todo(self, setup: ModelSetup) -> Iterator[PlannedDialogue]:
+        limit, begun = self._settings.limit, 0
         for planned in planning.planned_dialogues(self._plan, self._exercises, setup):
             state = self._run_state.states.get(planned.digest)
             if state is not None and state.complete:
@@ -278,7 +279,9 @@ class _Work:
             elif state is not None and state.iri in self._run_state.closed:
                 self._progress.left_open += 1
             elif setup.label not in self._progress.stopped_models:
-                yield planned
+                begun += 1
+                if limit is None or begun <= limit:
+                    yield planned
 
     def _batching(self, setup: ModelSetup, provider: Batches) -> BatchChannel:
         session, settings = self._session, self._settings

@@ -45,16 +45,17 @@ _intervals: list[float] = []  # the switch interval at the begin of each open se
 class Settings:
     """The settings of a run on this machine; only ``endpoint`` can change a score.
 
-    ``retry_errors``: repeat dialogues that failed in earlier sessions, unless it is false; if it is
-    true, also those that ended because the conversation was too long, which are invalidated.
+    ``retry_errors``: repeat dialogues that failed in earlier sessions, unless it is false; if it
+    is true, also those that ended because the conversation was too long, which are invalidated.
     ``redo_invalidated``: repeat dialogues that have been invalidated. ``reuse_answers``: take
     answers to identical requests from other runs in the store. ``abandon_batches``: cancel open
     batches of earlier sessions. ``endpoint`` executes the queries about cases whose graph only an
-    endpoint has. ``preflight``, if given, enables a first call to each model, and is called with a
-    line about each. ``executor`` runs the judges; it is shut down with the session, even if the
-    caller passed an instance. ``start_tool_servers``: start the commands that models name as MCP
-    servers. ``tell`` is called with readable lines about the tool protocols of the models and the
-    reply log. ``fsync``: sync each reply to disk, not only to the operating system's cache.
+    endpoint has. ``limit``: begin at most so many dialogues with each model. ``preflight``, if
+    given, enables a first call to each model, and is called with a line about each. ``executor``
+    runs the judges; it is shut down with the session, even if the caller passed an instance.
+    ``start_tool_servers``: start the commands that models name as MCP servers. ``tell`` is called
+    with readable lines about the tool protocols of the models and the reply log. ``fsync``: sync
+    each reply to disk, not only to the operating system's cache.
     """
 
     run: RunInfo | None = None
@@ -69,6 +70,7 @@ class Settings:
     reuse_answers: bool = False
     abandon_batches: bool = False
     endpoint: str | None = None
+    limit: int | None = None
     tell: Callable[[str], None] = lambda _: None
     journal: Journal = field(default_factory=Journal)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
@@ -69,6 +69,27 @@ class ResultFile:
             yield record
         if record is _NO_RECORD:
             raise ImportRefused(f"{self.name}: the list of records is empty")
+
+
+def result_files(path: Path) -> list[Path]:
+    """Return the files of a folder that are imported, by the rules for archives, and its archives.
+
+    A path of anything else is returned as it is.
+    """
+    if not path.is_dir():
+        return [path]
+    inside = [each for each in sorted(path.rglob("*")) if each.is_file()]
+    archives = [each for each in inside if _suffix(each.name) == ".zip"]
+    members = [_Member(str(each), each.stat().st_size) for each in inside if each not in archives]
+    found = _result_members(str(path), members) if members or not archives else []
+    return [*(Path(member.filename) for member in found), *archives]
+
+
+class _Member(NamedTuple):
+    """A file of a folder, as a member of an archive."""
+
+    filename: str
+    file_size: int
 
 
 def open_results(path: Path, password: str | None = None) -> list[ResultFile]:
@@ -158,8 +179,7 @@ def _result_members(name: str, members: list[Any]) -> list[Any]:
     )
     if not selected:
         raise ImportRefused(
-            f"{name}: no result file (*.json, *result*.yaml) among the {len(members)} files of the "
-            f"archive"
+            f"{name}: no result file (*.json, *result*.yaml) among {len(members)} files"
         )
     total = sum(member.file_size for member in selected)
     if total > MAX_BYTES:

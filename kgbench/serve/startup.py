@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -40,14 +41,25 @@ def is_local(host: str, public: str | None) -> bool:
     return public is None and is_loopback(host)
 
 
-def start(settings: Settings, host: str, port: int) -> None:
-    """Serve a store until SIGTERM or Ctrl-C."""
+def start(
+    settings: Settings, host: str, port: int, listening: Callable[[str], object] | None = None
+) -> None:
+    """Serve a store until SIGTERM or Ctrl-C; see :func:`run`."""
     banner = f"serving {settings.location}\n" + "pages  {url}\nSPARQL {url}sparql\n"
-    run(server(settings), banner, host, port)
+    run(server(settings), banner, host, port, listening)
 
 
-def run(running: Server, banner: str, host: str, port: int) -> None:
-    """Print ``banner``, with ``{url}`` filled in, and serve until SIGTERM or Ctrl-C."""
+def run(
+    running: Server,
+    banner: str,
+    host: str,
+    port: int,
+    listening: Callable[[str], object] | None = None,
+) -> None:
+    """Print ``banner``, with ``{url}`` filled in, and serve until SIGTERM or Ctrl-C.
+
+    ``listening`` is called with the address as soon as clients can connect.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on sockets with the protocol IPPROTO_TCP; without it, small
     # answers are delayed by 40 ms.
@@ -62,6 +74,8 @@ def run(running: Server, banner: str, host: str, port: int) -> None:
         url = f"http://{address}:{listener.getsockname()[1]}/"
         sys.stdout.write(banner.replace("{url}", url))
         sys.stdout.flush()
+        if listening is not None:
+            listening(url)
         running.run(sockets=[listener])
 
 

@@ -139,6 +139,43 @@ def test_limits_and_keys_that_are_refused_stop_a_run_in_words(store, small):
     assert "  no more calls to m: " in refused.stderr
 
 
+def test_a_limit_of_dialogues_ends_a_session_that_the_same_command_continues(store):
+    """``--limit`` begins so many dialogues with each model, and the estimate counts no others."""
+    command = ("run", "-m", "baseline:oracle", "-t", LABEL, "-n", "5", "--limit", "2")
+    planned = json.loads(kgbench(*command, "--dry-run", "--json").stdout)
+    first, second = kgbench(*command, code=3), kgbench(*command, code=3)
+
+    assert (planned["dialogues"], planned["dialogues_to_do"]) == (5, 2)
+    assert "2 of 5 dialogues complete (2 now)" in first.stdout
+    assert "4 of 5 dialogues complete (2 now)" in second.stdout
+    assert "Repeat the command to continue this run." in second.stdout
+    assert "5 of 5 dialogues complete (1 now)" in kgbench(*command).stdout
+
+
+def test_a_dry_run_says_what_a_run_would_lack(store, monkeypatch):
+    """A missing key is noted by the estimate and by ``validate``."""
+    monkeypatch.delenv("OPENAI_API_KEY")
+    configuration = write(store.parent, f"models: ['openai:m']\ntasks: [{LABEL}]\niterations: 1\n")
+    for command in (("run", "--dry-run"), ("validate",)):
+        assert "note: openai:m needs a key: set" in kgbench(*command, configuration).stdout
+        (lacking,) = json.loads(kgbench(*command, configuration, "--json").stdout)["lacking"]
+        assert "OPENAI_API_KEY" in lacking
+
+
+def test_the_newest_run_is_viewed_in_the_browser(store, monkeypatch):
+    """``view`` serves the store on a free port and opens the page of the run."""
+    kgbench("run", "-m", "baseline:oracle", "-t", LABEL, "-n", "1")
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("kgbench.serve.shutdown.Server.run", lambda *_, **__: None)
+    printed = kgbench("view").stdout
+    with open_reader(str(store)) as reader:
+        run = reading.find_run(reader, None)
+
+    assert opened == [f"{printed.split('pages  ')[1].split()[0]}run/{run.id}"]
+    kgbench("view", "another", code=1)
+
+
 def test_a_run_is_continued_by_its_name(store):
     """``--run`` takes the id of a run that is not the newest; an unknown one is refused."""
     words = ("run", "-m", "baseline:oracle", "-t", LABEL)

@@ -205,7 +205,7 @@ def test_a_specification_can_be_selected_that_the_configuration_lacks(tmp_path):
     ("selection", "message"),
     [
         ({"tasks": ["RdfFrendCount-*"]}, "--task RdfFrendCount-*: selects no task"),
-        ({"models": ["oracle2"]}, "--model oracle2: selects no model of the config"),
+        ({"models": ["oracle2"]}, "such as openai:oracle2 (did you mean"),
         ({"models": ["baselin:oracle"]}, "there is no connector 'baselin': did you mean baseline"),
         ({"iterations": 0}, "iterations: found 0; allowed: a whole number from 1 to 1000000"),
         ({"concurency": 3}, "concurency: unknown key 'concurency': did you mean concurrency?"),

@@ -11,7 +11,7 @@ import pytest
 
 from kgbench.errors import ImportRefused
 from kgbench.importers import archives
-from kgbench.importers.archives import ResultFile, open_results, unread_members
+from kgbench.importers.archives import ResultFile, open_results, result_files, unread_members
 from tests.support.archives import as_json, record_v1, write_json, write_zip
 
 RECORDS = [record_v1()]
@@ -57,6 +57,26 @@ def test_archive_with_several_results(tmp_path: Path) -> None:
     members = {"x/one.json": as_json(RECORDS), "two.json": as_json(RECORDS), "x/._one.json": b"?"}
     found = open_results(write_zip(tmp_path / "a.zip", members))
     assert [file.name for file in found] == ["a.zip/one.json", "a.zip/two.json"]
+
+
+def test_a_folder_has_result_files_and_archives(tmp_path: Path) -> None:
+    """A folder is read like an archive, with the archives in it; others stand for themselves."""
+    for name in (
+        "one/a_result.json",
+        "one/a_result.yaml",
+        "notes.txt",
+        "settings.json",
+        "two/b.zip",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    found = result_files(tmp_path)
+
+    assert found == [tmp_path / "one" / "a_result.json", tmp_path / "two" / "b.zip"]
+    assert result_files(tmp_path / "notes.txt") == [tmp_path / "notes.txt"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ImportRefused, match="no result file"):
+        result_files(tmp_path / "empty")
 
 
 def test_names_of_members_may_be_in_any_case(tmp_path: Path) -> None:

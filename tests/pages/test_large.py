@@ -6,15 +6,13 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
-from kgbench.pages import contents, executions, neighbours, score_tables
-from kgbench.pages.snapshot import MemoryView, open_newest
+from kgbench.pages import executions, neighbours, score_tables
+from kgbench.pages.snapshot import MemoryView
 from kgbench.serve import analyses
 from kgbench.vocab import BASE, DCTERMS, KGB, RDF, XSD
-from tests.publish.conftest import command
 from tests.support.analysis_store import graph
 
 RUN, GRAPH = ox.NamedNode("https://example.org/run/1"), ox.NamedNode("https://example.org/graph")
@@ -93,27 +91,6 @@ def test_a_leaderboard_of_many_values_has_no_tests(view, monkeypatch):
     assert [row.score for row in many["board"].places] == [row.score for row in few["board"].places]
     assert "--significance --keep" in many["board"].notes[-1]
     assert many["heat"] == few["heat"]
-
-
-def test_the_page_of_a_model_needs_only_its_passes(tmp_path, monkeypatch):
-    """A model's page says the same when it reads only passes that may have its scores."""
-    noisy, fix, answer = (
-        "baseline:noisy?rate=1&seed=3",
-        "RdfSyntaxFixList-*",
-        "Text2AnswerListOrga-*",
-    )
-    for model, task in (("baseline:oracle", fix), (noisy, fix), ("baseline:oracle", answer)):
-        command("run", "--store", tmp_path / "store", "-m", model, "-t", task, "-n", "1")
-    view = open_newest(tmp_path / "store" / "snapshots", BASE)
-    chosen, models = select(view), fetch.models(view)
-    narrow = score_tables.of_model
-    passes = {it.name: len(narrow(view, chosen, iri).pass_graphs) for iri, it in models.items()}
-    build = contents.template({KGB.Model})[1]
-    narrowed = [build(view, iri, reveal=False) for iri in models]
-    monkeypatch.setattr(score_tables, "of_model", lambda _view, all_passes, _model: all_passes)
-    assert [build(view, iri, reveal=False) for iri in models] == narrowed
-    assert passes == {"baseline:oracle": 2, noisy: 1}
-    assert all(page["suites"][0]["results"] for page in narrowed)
 
 
 def test_an_example_is_a_dialogue_about_its_case(view):

@@ -37,7 +37,7 @@ def test_a_wrongly_declared_class_is_left_out(tmp_path: Path) -> None:
     kgbench(store, *RUN, "--task", "RdfFriendCount-nt-1", "--task", "RdfSyntaxFixList-turtle")
     with open_store(str(store)) as owned:
         owned.update(POISON)
-    why = "the task class RdfFriendCount 4.4, whose main metric"
+    why = "RdfFriendCount 4.4 is left out, because its main metric"
     for words in (
         ("analyze", "leaderboard"),
         ("analyze", "tasks"),

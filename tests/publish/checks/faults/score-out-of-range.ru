@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# constraint: metric/Spell/1.0/f1#range Or
+# constraint: metric/Spell/1.0/f1#shape MaxInclusive
 # node: pass/1/oracle/Spell-10/0-w3c452462/0
 BASE <https://w3id.org/example/bench/>
 

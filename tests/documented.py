@@ -123,6 +123,7 @@ class Reader:
             "PYTHONPATH": str(ROOT),
             "COLUMNS": "100",
             "NO_COLOR": "1",
+            "OPENAI_API_KEY": "as readers have set",
             **variables,
         }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import read_declarations, selectors
+from kgbench.analysis.declarations import selectors
 from kgbench.analysis.declared_scores import check_selectors, without_results
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.score_selectors import Selector, histograms_by_model
@@ -18,6 +18,7 @@ from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
+from kgbench.rdf.declared_terms import read_declarations
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, RDFS, SKOS
 

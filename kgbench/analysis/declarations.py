@@ -16,7 +16,7 @@ from kgbench.analysis.scores import MetricInfo, TaskInfo
 from kgbench.errors import ResourceError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import Declared, Node
-from kgbench.rdf.declared_terms import check_terms
+from kgbench.rdf.declared_terms import read_declarations
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 TESTS = ("clustered", "paired")
@@ -109,18 +109,6 @@ class ScoreSet:
             selectors=restricted(self.selectors),
             groups=tuple(replace(g, selectors=restricted(g.selectors)) for g in self.groups),
         )
-
-
-def read_declarations(own: Path | None, *names: str) -> Declared:
-    """Read the user's file if there is one, else the files called ``names`` in ``queries/``.
-
-    Every term in the user's file must exist in its vocabulary.
-    """
-    if own is None:
-        return Declared(*(resources.path("queries", name) for name in names))
-    declared = Declared(own)
-    check_terms(declared.graph, own)
-    return declared
 
 
 def selectors(source: Declared, node: Node) -> tuple[Selector, ...]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import read_declarations
 from kgbench.analysis.declared_scores import check_selectors
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
@@ -25,6 +24,7 @@ from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import cohens_d, holm, t_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
+from kgbench.rdf.declared_terms import read_declarations
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, RDFS
 

@@ -15,7 +15,7 @@ from statistics import median
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
-from kgbench.analysis.scaling import family_of, records
+from kgbench.analysis.model_records import family_of, records
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.stratified import (
     BOTH,

@@ -21,8 +21,8 @@ from kgbench.analysis.compass import compass, compass_table
 from kgbench.analysis.declarations import printed_rows, score_set
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaders import leaders
+from kgbench.analysis.model_records import recorded, records
 from kgbench.analysis.rendering import as_markdown
-from kgbench.analysis.scaling import recorded, records
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.sizes import sizes
 from kgbench.analysis.tables import Column, Kind, Table, Value

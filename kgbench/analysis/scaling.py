@@ -6,25 +6,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from kgbench.analysis.declarations import ScoreSet, read_declarations
+from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import half_width
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.model_records import ModelRecord, own_records, recorded, records
 from kgbench.analysis.scores import models
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import two_sided
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
-from kgbench.rdf.declared import Declared, shipped
 from kgbench.store.protocol import Store
-from kgbench.vocab import DCTERMS, KGB, RDFS, SCHEMA
 
 ALL_FAMILIES = "all"
 POINTS = (
@@ -59,37 +56,16 @@ class Against(StrEnum):
     RELEASED = "released"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRecord:
-    """Published facts about a model; unknown ones are ``None``. Parameters are in units of 10^9.
-
-    ``active`` is the number of parameters used per token, which is less than ``parameters`` for a
-    mixture of experts. ``glob`` matches the identifiers of the model.
-    """
-
-    label: str
-    glob: str
-    family: str
-    parameters: float | None
-    active: float | None
-    context: int | None
-    released: date | None
-    license: str | None
-
-    def describes(self, model_id: str) -> bool:
-        """Return whether the record describes the model with this identifier."""
-        return fnmatchcase(model_id, self.glob)
-
-    def value(self, against: Against) -> float | None:
-        """Return the explanatory variable: the decimal logarithm of a size, or a date in years."""
-        if against is Against.RELEASED:
-            return None if self.released is None else self.released.toordinal() / 365.25
-        size = {
-            Against.PARAMETERS: self.parameters,
-            Against.ACTIVE: self.active,
-            Against.CONTEXT: self.context,
-        }[against]
-        return None if size is None else math.log10(size)
+def _explanatory(record: ModelRecord, against: Against) -> float | None:
+    """Return the explanatory variable: the decimal logarithm of a size, or a date in years."""
+    if against is Against.RELEASED:
+        return None if record.released is None else record.released.toordinal() / 365.25
+    size = {
+        Against.PARAMETERS: record.parameters,
+        Against.ACTIVE: record.active,
+        Against.CONTEXT: record.context,
+    }[against]
+    return None if size is None else math.log10(size)
 
 
 class Line(NamedTuple):
@@ -100,27 +76,6 @@ class Line(NamedTuple):
     high: float
     p: float
     r: float
-
-
-def records(file: Path | None = None) -> list[ModelRecord]:
-    """Return the model records of the user's file, which take precedence, and the shipped ones."""
-    return own_records(file) + _read(shipped("queries", "models.ttl"))
-
-
-def own_records(file: Path | None) -> list[ModelRecord]:
-    """Return the model records of the user's file; an empty list without a file."""
-    return [] if file is None else _read(read_declarations(file))
-
-
-def family_of(model: str, model_records: Sequence[ModelRecord]) -> str:
-    """Return the recorded family of a model (id); a model without a record is its own family."""
-    record = recorded(model, model_records)
-    return model if record is None else record.family
-
-
-def recorded(model_id: str, model_records: Sequence[ModelRecord]) -> ModelRecord | None:
-    """Return the first of the ``model_records`` that describes the model with this identifier."""
-    return next((record for record in model_records if record.describes(model_id)), None)
 
 
 def _without_models(
@@ -136,33 +91,6 @@ def _without_models(
     if own_records_ and len(unmatched) == len(own_records_):
         raise QueryError(f"{file}: no model of the store matches {' or '.join(hints)}")
     return [f"Declared, but no model of the store matches {', '.join(hints)}."] if hints else []
-
-
-def _read(declared: Declared) -> list[ModelRecord]:
-    model_records = []
-    for node in declared.instances(KGB.ModelRecord):
-        parameters = declared.read(node, KGB.parameterCount, _size)
-        context = declared.read(node, KGB.contextLength, _size)
-        model_records.append(
-            ModelRecord(
-                label=declared.required(node, RDFS.label),
-                glob=declared.required(node, KGB.matches),
-                family=declared.required(node, KGB.family),
-                parameters=parameters,
-                active=declared.read(node, KGB.activeParameterCount, _size) or parameters,
-                context=None if context is None else int(context),
-                released=declared.read(node, DCTERMS.issued, date.fromisoformat),
-                license=declared.text(node, SCHEMA.license),
-            )
-        )
-    return model_records
-
-
-def _size(text: str) -> float:
-    size = float(text)
-    if not 0 < size < math.inf:
-        raise ValueError("a size must be a positive number")  # its logarithm is taken
-    return size
 
 
 def line(xs: Sequence[float], ys: Sequence[float]) -> Line | None:
@@ -273,7 +201,7 @@ def _trend_rows(points: list[_Point]) -> Iterable[tuple[Value, ...]]:
         for family in [ALL_FAMILIES, *families]:
             xs, ys = [], []
             for point in points:
-                x = point.record.value(against)
+                x = _explanatory(point.record, against)
                 if x is not None and family in (ALL_FAMILIES, point.record.family):
                     xs.append(x)
                     ys.append(point.score)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
+from kgbench.analysis.model_records import recorded, records
 from kgbench.analysis.selection import ALL, Selection
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.errors import QueryError
@@ -111,11 +112,17 @@ def reaches(value: float, threshold: float, *, higher_is_better: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model of the catalogue; ``name`` is its label, made unique within the store."""
+    """A model of the catalogue.
+
+    ``name`` is its label, made unique within the store. ``shown`` is the name that people read: the
+    label of the model's record, else the last segment of a path on a model hub, or ``name`` where
+    two models would have the same.
+    """
 
     iri: str
     name: str
     id: str
+    shown: str
 
 
 class Models(dict[str, ModelInfo]):
@@ -129,24 +136,25 @@ class Models(dict[str, ModelInfo]):
         return f"{pseudonym} (person)" if separator else iri
 
     def fits(self, iri: str, glob: str) -> bool:
-        """Return whether ``glob`` matches the id or name of a model, or is its IRI.
+        """Return whether ``glob`` matches the id or a name of a model, or is its IRI.
 
         The connector may be left out: ``gpt-4o`` matches ``openai:gpt-4o``. A model that the
         catalogue lacks always matches.
         """
         info = self.get(iri)
-        if info is None or glob in (info.id, info.name, iri):
+        if info is None or glob in (info.id, info.name, info.shown, iri):
             return True
-        called = (info.id, info.name, info.id.partition(":")[2])
+        called = (info.id, info.name, info.shown, info.id.partition(":")[2])
         return any(fnmatchcase(name, glob) for name in called)
 
     def find(self, name: str) -> ModelInfo:
-        """Return the model with this name, id or IRI.
+        """Return the model with this name, in tables or in the catalogue, id or IRI.
 
         Raises :class:`~kgbench.errors.QueryError` where there is none.
         """
         for test in (
             lambda m: name in (m.name, m.iri),  # the exact name before ids that several share
+            lambda m: name == m.shown,
             lambda m: name == m.id,
             lambda m: name == m.id.partition(":")[2],
         ):
@@ -332,7 +340,21 @@ def models(store: Store) -> Models:
     """Return the models of the catalogue."""
     rows = queries.rows(store, "list-models")
     unique = _unique([(str(iri), label or str(id_)) for iri, id_, label, _ in rows])
-    return Models((str(i), ModelInfo(str(i), unique[str(i)], str(id_))) for i, id_, *_ in rows)
+    ids = {str(iri): str(id_) for iri, id_, *_ in rows}
+    shown = _shown(unique, ids)
+    return Models((i, ModelInfo(i, unique[i], ids[i], shown[i])) for i in ids)
+
+
+def _shown(names: Mapping[str, str], ids: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of models that people read, by IRI; see :class:`ModelInfo`."""
+    known = records()
+    short = {}
+    for iri, name in names.items():
+        record = recorded(ids[iri], known)
+        short[iri] = name.rpartition("/")[2] if record is None else record.label
+    uses = Counter(short.values())
+    uses.update(name for iri, name in names.items() if short[iri] != name)
+    return {i: short[i] if short[i] and uses[short[i]] == 1 else names[i] for i in names}
 
 
 def _number(text: str | None) -> float | None:

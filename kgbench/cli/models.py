@@ -12,7 +12,7 @@ import typer
 from kgbench.cli import options
 
 if TYPE_CHECKING:
-    from kgbench.analysis.scaling import ModelRecord
+    from kgbench.analysis.model_records import ModelRecord
     from kgbench.analysis.tables import Value
     from kgbench.model import Json
 
@@ -39,8 +39,8 @@ def list_(
 ) -> None:
     """List the models in a store: name, id, connector, and published facts."""
     from kgbench.analysis import scores
+    from kgbench.analysis.model_records import recorded, records
     from kgbench.analysis.rendering import render
-    from kgbench.analysis.scaling import recorded, records
     from kgbench.analysis.tables import Column, Table
     from kgbench.errors import QueryError
     from kgbench.nearest import nearest
@@ -64,6 +64,7 @@ def list_(
     entries = [
         {
             "model": model.name,
+            "display_name": model.shown,
             "id": model.id,
             "iri": model.iri,
             "connector": connectors.get(model.iri),
@@ -75,7 +76,7 @@ def list_(
         typer.echo(json.dumps(entries, indent=2, ensure_ascii=False))
         return
     columns = (
-        Column("model", "Model"),
+        Column("display_name", "Model"),
         Column("id", "Id"),
         Column("connector", "Connector"),
         Column("family", "Family"),
@@ -86,7 +87,8 @@ def list_(
     )
     # The id is left out where it equals the name.
     display_entries = [
-        {**entry, "id": "" if entry["id"] == entry["model"] else entry["id"]} for entry in entries
+        {**entry, "id": "" if entry["id"] == entry["display_name"] else entry["id"]}
+        for entry in entries
     ]
     rows = tuple(
         tuple(_display_value(entry[column.name]) for column in columns) for entry in display_entries
@@ -101,7 +103,7 @@ def show(
 ) -> None:
     """Show one model: all statements of the store about it, and published facts."""
     from kgbench.analysis import scores
-    from kgbench.analysis.scaling import recorded, records
+    from kgbench.analysis.model_records import recorded, records
     from kgbench.characters import visible
     from kgbench.store import open_reader
     from kgbench.store.templates import fill
@@ -118,10 +120,11 @@ def show(
         statements: dict[str, list[str]] = {}
         for property_, value in stated:
             statements.setdefault(property_, []).append(value)
-        summary = {"model": model.name, "id": model.id, "iri": model.iri, "stated": statements}
+        names = {"model": model.name, "display_name": model.shown, "id": model.id}
+        summary = {**names, "iri": model.iri, "stated": statements}
         typer.echo(json.dumps({**summary, "published": published}, indent=2, ensure_ascii=False))
         return
-    typer.echo(f"{visible(model.name)}\n{model.iri}\n")
+    typer.echo(f"{visible(model.shown)}\n{model.iri}\n")
     for property_, value in stated:
         typer.echo(f"{compact(property_):24} {visible(compact(value))}")
     for key, fact in published.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check that the terms in users' declarations exist in their vocabularies.
+"""Declarations of users, whose terms must exist in their vocabularies.
 
 RDF ignores unknown terms, so a misspelt property would silently change results.
 """
@@ -16,6 +16,7 @@ import pyoxigraph as ox
 from kgbench import resources
 from kgbench.errors import ResourceError
 from kgbench.nearest import nearest
+from kgbench.rdf.declared import Declared
 from kgbench.vocab import BASE, DQV, KGB, PREFIXES, RDF, SCHEMA, SH, compact
 
 _TYPE = ox.NamedNode(RDF.type)
@@ -184,3 +185,15 @@ def _read(*files: Path) -> ox.Store:
     for file in files:
         graph.bulk_load(path=str(file), format=ox.RdfFormat.TURTLE)
     return graph
+
+
+def read_declarations(own: Path | None, *names: str) -> Declared:
+    """Read the user's file if there is one, else the files called ``names`` in ``queries/``.
+
+    Every term in the user's file must exist in its vocabulary.
+    """
+    if own is None:
+        return Declared(*(resources.path("queries", name) for name in names))
+    declared = Declared(own)
+    check_terms(declared.graph, own)
+    return declared

@@ -10,7 +10,7 @@ import pytest
 from kgbench import resources
 from kgbench.analysis.compass import compass
 from kgbench.analysis.declarations import score_set
-from kgbench.analysis.scaling import records
+from kgbench.analysis.model_records import records
 from kgbench.errors import QueryError, ResourceError
 from kgbench.rdf import queries
 from kgbench.rdf.queries import Query, QueryParameter, bind

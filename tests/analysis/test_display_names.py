@@ -9,6 +9,7 @@ import json
 
 from typer.testing import CliRunner
 
+from kgbench.analysis import scores
 from kgbench.analysis.display_names import display_names, displayed
 from kgbench.analysis.tables import Column, Table
 from kgbench.cli import app
@@ -36,6 +37,16 @@ def test_a_record_names_a_model():
     """A model that a record of models.ttl matches is shown under the record's label."""
     names = display_names(renamed(a="gpt-4o-mini-2024-07-18"))
     assert names["gpt-4o-mini-2024-07-18"] == "ChatGPT 4o-mini"
+
+
+def test_a_display_name_selects_its_model():
+    """What tables show is accepted wherever a model is named, as is its id."""
+    models = scores.models(renamed(a="gpt-4o-mini-2024-07-18"))
+    (iri,) = (model.iri for model in models.values() if model.shown == "ChatGPT 4o-mini")
+
+    assert models.fits(iri, "ChatGPT 4o-mini")
+    assert models.fits(iri, "ChatGPT*")
+    assert models.find("ChatGPT 4o-mini").iri == models.find("gpt-4o-mini-2024-07-18").iri == iri
 
 
 def test_a_path_of_a_model_hub_is_shortened():

@@ -8,7 +8,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.scaling import records
+from kgbench.analysis.model_records import records
 from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.store import Block, open_store

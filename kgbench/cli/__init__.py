@@ -34,7 +34,7 @@ PANELS = {
         "view",
     ),
     "Judge again": ("reevaluate", "judge", "review", "invalidate"),
-    "Show to others": ("serve", "publish", "export", "harvest", "keys"),
+    "Show to others": ("serve", "publish", "export", "harvest", "keys", "mcp", "ask"),
     "Tasks, models and data": (
         "tasks",
         "models",

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench review``: export and import the verdicts of human reviewers."""
+"""``kgbench review``: people judge dialogues in the browser; their verdicts as files."""
 
 from __future__ import annotations
 
 import json
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +12,12 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import completion, options
+from kgbench.cli.listening import Listening
 from kgbench.cli.messages import count
+from kgbench.cli.option_groups import grouped
 from kgbench.cli.tables import Form, write
 
+REVIEW_KEY = "KGBENCH_REVIEW_KEY"
 _RDF = {".trig": "TRIG", ".nq": "N_QUADS", ".jsonld": "JSON_LD"}
 
 
@@ -26,15 +30,96 @@ class Written(StrEnum):
     TABLE = "table"
 
 
+class Order(StrEnum):
+    """Order in which reviewers see items."""
+
+    DISAGREEMENTS = "disagreements"
+    RANDOM = "random"
+
+
 def command(app: typer.Typer) -> None:
-    """Register the command."""
-    review = typer.Typer(
-        help="Export and import verdicts of human reviewers (`kgbench serve --review`).",
-        no_args_is_help=True,
-    )
-    review.command("export")(export)
-    review.command("import")(import_)
-    app.add_typer(review, name="review")
+    """Register the command, and those below it."""
+    group = typer.Typer(invoke_without_command=True)
+    group.callback()(review)
+    group.command("export")(export)
+    group.command("import")(import_)
+    app.add_typer(group, name="review")
+
+
+@grouped
+def review(
+    context: typer.Context,
+    *,
+    rubric: Annotated[str, typer.Option("--rubric", metavar="NAME", help="The rubric.")] = (
+        "correctness"
+    ),
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="The run to judge: its id, IRI or label. Default: the newest.",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
+    task: options.TaskGlobs = None,
+    judged: options.JudgedGlobs = None,
+    sample: options.JudgedSample = None,
+    order: Annotated[
+        Order,
+        typer.Option("--queue", help="The order: disagreements of judges first, or random."),
+    ] = Order.DISAGREEMENTS,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of sample and order.")] = 0,
+    listening: Listening,
+    store: options.Store = None,
+) -> None:
+    """Serve pages on which people judge stored dialogues. Stop with Ctrl-C or SIGTERM.
+
+    Everybody who has the printed link can judge.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from kgbench.cli.messages import missing_package
+    from kgbench.judges.dialogues import newest_judgeable_run
+    from kgbench.judges.planning import JudgingRequest
+    from kgbench.judges.rubrics import rubric as rubric_of
+    from kgbench.record import reading
+    from kgbench.run_selection import Selection
+    from kgbench.store import default_location, embedded_only, open_existing
+    from kgbench.store.publication_keys import publication_key
+
+    try:
+        from kgbench.serve.review.access import Access, new_key
+        from kgbench.serve.review.application import application
+        from kgbench.serve.review.queue import ReviewQueue
+        from kgbench.serve.settings import Settings
+        from kgbench.serve.startup import host_names, server
+        from kgbench.serve.startup import run as serve
+    except ModuleNotFoundError as error:
+        raise missing_package(error, "serve") from None
+    selection = Selection(tuple(task or ()), tuple(judged or ()))
+    judging = JudgingRequest(rubric_of(rubric), selection, sample, seed)
+    location = store or default_location()
+    host, public = listening.host, listening.public
+    with open_existing(str(embedded_only(location, "reviewing"))) as opened:
+        judged_run = newest_judgeable_run(opened) if run is None else reading.find_run(opened, run)
+        queue = ReviewQueue(opened, judged_run, judging, order)
+        # From a key that never leaves the store, so that pseudonyms outlast this server.
+        secret = publication_key(opened.location).tag("review", "")
+        access = Access(os.environ.get(REVIEW_KEY) or new_key(), public, secret)
+        root = f"{public.rstrip('/')}/" if public else "{url}"
+        personal = [
+            f"only for {name}  {root}{access.personal_link(name)}\n" for name in queue.reviewers
+        ]
+        settings = Settings(location=location, hosts=host_names(host, public))
+        banner = (
+            f"reviewing {judged_run.id} ({judged_run.label}) by {rubric}: "
+            f"{count(len(queue.entries), 'item')}, {order}\n"
+            f"open  {root}?key={access.key}\n"
+            "Anybody with this link can judge; Ctrl-C ends the review.\n"
+            f"{''.join(personal)}"
+        )
+        serve(server(settings, application(settings, queue, access)), banner, host, listening.port)
 
 
 def export(
@@ -73,7 +158,7 @@ def export(
             verdicts = [verdict for verdict in verdicts if verdict.reviewer == reviewer]
         if not verdicts:
             raise StoreError(
-                "there are no such verdicts of people: collect them with `kgbench serve --review`"
+                "there are no such verdicts of people: collect them with `kgbench review`"
             )
         if form is Written.TRIG:
             text = formats.trig(opened, verdicts)

@@ -164,7 +164,7 @@ def test_only_the_command_that_is_named_is_made(words, made):
         ("judge", "--rubric", "correctness", "-m", "baseline:oracle"),
         ("reevaluate",),
         ("review", "import", "verdicts.csv"),
-        ("serve", "--review"),
+        ("review",),
         *(("store", name) for name in ("compact", "optimize")),
     ],
 )

@@ -367,7 +367,7 @@ def test_command(tmp_path):
         return CliRunner().invoke(app, [*words, *place])
 
     kgbench("run", "-m", "baseline:oracle", "--task", LABELS[0], "-n", "3")
-    assert "serve --review" in str(kgbench("review", "export").exception)
+    assert "kgbench review" in str(kgbench("review", "export").exception)
     with open_store(str(tmp_path / "store")) as opened:
         queue = queued(opened, selection=Selection())
         queue.decide(queue.entries[0], "owl", "right", "=cmd()", 1.0)

@@ -17,13 +17,13 @@ PATIENCE = 120  # seconds for an expected event: far more than a busy machine ne
 
 
 @contextlib.contextmanager
-def serving(folder, *options, env=None):
-    """Yield the process of a running server over the store at ``folder``.
+def serving(folder, *options, command="serve", env=None):
+    """Yield the process of a running server (a ``command``) over the store at ``folder``.
 
     ``.url`` is its address, ``.link`` what it prints for its users.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "kgbench", "serve", "--store", str(folder), "--port", "0", *options],
+        [sys.executable, "-m", "kgbench", command, "--store", str(folder), "--port", "0", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -210,8 +210,8 @@ def test_a_server_of_a_graph_has_nothing_else():
 
 @pytest.mark.servers
 def test_the_command_serves_over_http(result_store):
-    """The SDK's client uses the tools of ``kgbench serve --mcp`` at its address."""
-    with serving(result_store, "--mcp") as server_process:
+    """The SDK's client uses the tools of ``kgbench mcp`` at its address."""
+    with serving(result_store, command="mcp") as server_process:
         names, ((failed, text),) = answered(f"{server_process.url}mcp", ("leaderboard", {}))
 
     assert "search_dialogues" in names
@@ -222,9 +222,9 @@ def test_the_command_serves_over_http(result_store):
 @pytest.mark.servers
 @pytest.mark.parametrize("graph", [True, False])
 def test_the_command_serves_over_stdio(result_store, graph):
-    """The SDK's client starts ``kgbench serve --mcp --stdio`` and uses its tools."""
+    """The SDK's client starts ``kgbench mcp --stdio`` and uses its tools."""
     what = ["--graph", GRAPH] if graph else ["--store", str(result_store)]
-    given = ["-m", "kgbench", "serve", "--mcp", "--stdio", *what]
+    given = ["-m", "kgbench", "mcp", "--stdio", *what]
     target = StdioServerParameters(command=sys.executable, args=given)
     names, ((failed, text), (wrong, _)) = answered(target, ("schema", {}), ("schema", {"x": 1}))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve --text2sparql`` spends nothing for other sites, and no more than its budget."""
+"""``kgbench ask`` spends nothing for other sites, and no more than its budget."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_what_the_command_must_be_told(
     """Beyond loopback it needs a token or ``--open``, and for a model with a price a budget."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setattr(startup, "run", lambda *_: pytest.fail("it started"))
-    result = CliRunner().invoke(app, ["serve", "--text2sparql", *given])
+    result = CliRunner().invoke(app, ["ask", *given])
     assert result.exit_code == 2
     assert words in result.output
 
@@ -141,7 +141,7 @@ def test_beyond_loopback_with_open_or_a_token(
     monkeypatch.setattr(startup, "run", lambda *given: started.append(given))
     if not told:
         monkeypatch.setenv("KGBENCH_SERVE_TOKEN", "long secret")
-    given = ["serve", "--text2sparql", "baseline:silent", "--host", "0.0.0.0", *told]
+    given = ["ask", "baseline:silent", "--host", "0.0.0.0", *told]
     result = CliRunner().invoke(app, [*given, "--requests-per-minute", "60"])
     assert result.exit_code == 0, result.output
     assert len(started) == 1

@@ -52,7 +52,7 @@ def made(tmp_path_factory):
 @contextmanager
 def reviewing(folder, *options):
     """Yield the URL of a running review server, and the link that admits reviewers."""
-    with serving(folder, "--review", *options) as process:
+    with serving(folder, *options, command="review") as process:
         yield process.url, process.link
 
 

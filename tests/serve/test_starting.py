@@ -107,32 +107,19 @@ def test_remote_store_is_not_served(stand):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--run", "x"], "--run: it needs --review"),
-        (["--task", "Rdf*"], "--task: it needs --review"),
-        (["--judged", "a*"], "--judged: it needs --review"),
-        (["--rubric", "correctness"], "--rubric: it needs --review"),
-        (["--queue", "random"], "--queue: it needs --review"),
-        (["--sample", "3"], "--sample: it needs --review"),
-        (["--mcp", "--seed", "0"], "--seed: it needs --review"),
-        (["--graph", "g.ttl"], "--graph: it needs --mcp"),
-        (["--review", "--stdio"], "--stdio: it needs --mcp"),
-        (["--review", "--mcp"], "--mcp: it cannot be used with --review"),
-        (["--text2sparql", "m", "--review"], "--text2sparql: it cannot be used with --review"),
-        (["--text2sparql", "m", "--mcp"], "--mcp: it cannot be used with --text2sparql"),
-        (["--text2sparql", "m", "--no-union"], "--union: it cannot be used with --text2sparql"),
-        (["--review", "--update"], "--update: it cannot be used with --review"),
-        (["--review", "--timeout", "9"], "--timeout: it cannot be used with --review"),
-        (["--mcp", "--graph", "g.ttl"], "--store: it cannot be used with --graph"),
-        (["--mcp", "--stdio"], "--port: it cannot be used with --stdio"),
-        (["--base", "foo"], "'--base': 'foo' is not an http or https address"),
-        (["--public", "foo"], "'--public': 'foo' is not an http or https address"),
-        (["--review", "--public", "http://[x"], "'--public': 'http://[x' is not an http or https"),
+        (["mcp", "--graph", "g.ttl"], "--store: it cannot be used with --graph"),
+        (["mcp", "--stdio"], "--port: it cannot be used with --stdio"),
+        (["serve", "--base", "foo"], "'--base': 'foo' is not an http or https address"),
+        (["serve", "--public", "foo"], "'--public': 'foo' is not an http or https address"),
+        (["review", "--public", "http://[x"], "'--public': 'http://[x' is not an http or https"),
     ],
 )
 def test_options_without_effect_are_refused(result_store, stand, monkeypatch, words, message):
-    """An option of another mode, or an address that links cannot be made from, is wrong usage."""
+    """An option without effect, or an address that links cannot be made from, is wrong usage."""
     monkeypatch.setenv("COLUMNS", "200")
-    done = serve("--store", result_store, "--port", "0", *words)
+    command, *rest = words
+    given = [command, "--store", str(result_store), "--port", "0", *rest]
+    done = CliRunner().invoke(app, given)
 
     assert done.exit_code == 2
     assert message in done.stderr

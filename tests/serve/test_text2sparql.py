@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve --text2sparql``: a model answers questions, also of our own connector."""
+"""``kgbench ask``: a model answers questions, also of our own connector."""
 
 from __future__ import annotations
 
@@ -182,9 +182,7 @@ def test_the_command_needs_a_data_set(tmp_path: Path, monkeypatch: pytest.Monkey
     """Without an installed data set, the command is refused with a message."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path))
     with pytest.raises(TaskError, match="no data set with questions is installed"):
-        CliRunner().invoke(
-            app, ["serve", "--text2sparql", "baseline:oracle"], catch_exceptions=False
-        )
+        CliRunner().invoke(app, ["ask", "baseline:oracle"], catch_exceptions=False)
 
 
 def test_the_command_says_where_it_listens(
@@ -197,7 +195,7 @@ def test_the_command_says_where_it_listens(
         said.append(f"{words}{host}:{port}")
 
     monkeypatch.setattr(startup, "run", run)
-    arguments = ["serve", "--text2sparql", "baseline:oracle", "--port", "0"]
+    arguments = ["ask", "baseline:oracle", "--port", "0"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     (words,) = said

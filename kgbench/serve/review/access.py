@@ -62,7 +62,7 @@ class Access:
         name, owner, link = self._parts(request)
         mine = (self._signed("owner", name), self._signed("choice", name, self._session))
         if not (_same(link, self._signed("link", self.key, name)) and _same(owner, *mine)):
-            raise Refused(403, "open the link that `kgbench serve --review` printed at its start")
+            raise Refused(403, "open the link that `kgbench review` printed at its start")
         return Visitor(name or None, self._signed("form", name, owner))
 
     def owned_name(self, request: Request) -> str:

@@ -1,39 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench serve --text2sparql``: serve a model that answers questions about data sets."""
+"""``kgbench ask``: a model answers questions about data sets, for other programs."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import typer
 
+from kgbench.cli import completion, options
+from kgbench.cli.listening import TOKEN, Listening
 from kgbench.cli.messages import missing_package
-from kgbench.cli.option_groups import Budget
-from kgbench.cli.serve import TOKEN
-
-if TYPE_CHECKING:
-    from kgbench.model import ModelSetup
+from kgbench.cli.option_groups import Budget, Permissions, grouped
 
 CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
 
 
-def serve_model(
-    setup: ModelSetup,
-    budget: Budget,
-    host: str,
-    port: int,
-    public: str | None,
+def command(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("ask")(ask)
+
+
+@grouped
+def ask(
     *,
-    location: str | None,
-    open_: bool,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A model, as for run.", autocompletion=completion.models
+        ),
+    ],
+    listening: Listening,
+    open_: Annotated[
+        bool,
+        typer.Option("--open", help=f"Answer everybody, without the token in {TOKEN}."),
+    ] = False,
+    budget: Budget,
+    permissions: Permissions,
+    store: options.Store = None,
 ) -> None:
-    """Serve a model by the protocol of the TEXT2SPARQL challenge, for all if it is ``open_``."""
+    """Serve a model by the protocol of the TEXT2SPARQL challenge. Stop with Ctrl-C.
+
+    The model answers questions about installed data sets with queries.
+    """
+    from kgbench.config import model_setup
     from kgbench.engine import prices
     from kgbench.engine.spending import Limits, Spending
     from kgbench.errors import TaskError
     from kgbench.store import default_location
 
+    setup = model_setup(model)
+    permissions.require([setup])
     try:
         from kgbench.serve.question_answering import application, datasets
         from kgbench.serve.settings import Settings
@@ -46,11 +63,11 @@ def serve_model(
             "no data set with questions is installed: 'kgbench datasets install ck25' installs one"
         )
     token = None if open_ else os.environ.get(TOKEN) or None
-    if token is None and not open_ and not is_local(host, public):
+    if token is None and not open_ and not is_local(listening.host, listening.public):
         raise typer.BadParameter(
             f"other machines could ask {setup.label} at your expense: set {TOKEN} to a long secret "
             "that each question carries as a bearer token, or answer everybody with --open",
-            param_hint="--text2sparql",
+            param_hint="--open",
         )
     known = prices.declared(budget.prices)
     limits = Limits(budget.usd, budget.max_tokens)
@@ -61,9 +78,9 @@ def serve_model(
         )
     spending = Spending([setup], known, {}, {}, limits, batched=())
     settings = Settings(
-        location=location or default_location(),
-        public=public,
-        hosts=host_names(host, public),
+        location=store or default_location(),
+        public=listening.public,
+        hosts=host_names(listening.host, listening.public),
         token=token,
     )
     served = application(
@@ -76,4 +93,4 @@ def serve_model(
     banner = (
         f"serving {setup.label} about {', '.join(sorted(data_sets))}\nasked at {{url}}text2sparql\n"
     )
-    run(server(settings, served), banner, host, port)
+    run(server(settings, served), banner, listening.host, listening.port)

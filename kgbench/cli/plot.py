@@ -32,6 +32,7 @@ class Kind(StrEnum):
     LEADERBOARD = "leaderboard"
     SIZES = "sizes"
     TOOLS = "tools"
+    ALL = "all"
 
 
 _ACCEPTED: Mapping[Kind, Mapping[str, str]] = {
@@ -81,7 +82,7 @@ class Each(StrEnum):
 
 
 def plot(
-    kind: Annotated[Kind, typer.Argument(help="The kind of figure.")],
+    kind: Annotated[Kind, typer.Argument(help="The kind of figure, or all that the scores allow.")],
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
@@ -162,15 +163,18 @@ def plot(
     option_values = {"name": name, "declared": declared, "metric": metric, "answers": answers}
     arguments = _arguments(kind, {**option_values, "common": common or None})
     _refuse_each(kind, each, top, overlay=overlay)
+    kinds = [one for one in Kind if one is not Kind.ALL] if kind is Kind.ALL else [kind]
     from kgbench.analysis.display_names import display_names
     from kgbench.analysis.registry import OptionRefused
     from kgbench.api.opening import open as open_results
+    from kgbench.errors import QueryError
     from kgbench.plots.figures import file_name, save, state_digest
     from kgbench.plots.kinds import KINDS, Layout
 
-    figure_kind, layout = KINDS[kind], Layout(size, "" if no_title else title, top, overlay)
+    layout = Layout(size, "" if no_title else title, top, overlay)
     try:
-        figure_kind.check(layout)
+        for one in kinds:
+            KINDS[one].check(layout)
     except OptionRefused as refused:
         raise typer.BadParameter(refused.reason, param_hint=f"--{refused.name}") from None
     formats = [str(file_format) for file_format in form or [FigureForm.PNG]]
@@ -179,12 +183,22 @@ def plot(
     ) as results:
         state = state_digest(results.store, results.selection)
         names = display_names(results.store)
-        tables = _tables(kind, results, arguments)
-        for labels, table in _of_each_model(kind, tables) if each else tables:
-            figure, drawn_table = figure_kind.figure(table, names, layout)
-            stem = file_name(str(kind), *labels)
-            for path in save(figure, out, stem, formats=formats, tables=[drawn_table], state=state):
-                typer.echo(path)
+
+        def draw(one: Kind) -> None:
+            tables = _tables(one, results, arguments)
+            for labels, table in _of_each_model(one, tables) if each else tables:
+                figure, drawn = KINDS[one].figure(table, names, layout)
+                stem = file_name(str(one), *labels)
+                for path in save(figure, out, stem, formats=formats, tables=[drawn], state=state):
+                    typer.echo(path)
+
+        for one in kinds:
+            try:
+                draw(one)
+            except QueryError as nothing:
+                if kind is not Kind.ALL:
+                    raise
+                typer.echo(f"left out: {one}: {nothing}", err=True)
 
 
 def _arguments(kind: Kind, option_values: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,7 +206,7 @@ def _arguments(kind: Kind, option_values: Mapping[str, Any]) -> dict[str, Any]:
 
     Refuses options that have no effect on this kind.
     """
-    accepted = _ACCEPTED[kind]
+    accepted = _ACCEPTED.get(kind, {})
     arguments: dict[str, Any] = {}
     for option, value in option_values.items():
         if value is None:
@@ -207,6 +221,8 @@ def _arguments(kind: Kind, option_values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _why(kind: Kind, option: str) -> str:
     """Explain why an option has no effect on a kind of figure."""
+    if kind is Kind.ALL:
+        return "it applies to some kinds of figures only: name one"
     if kind in _OF_JUDGES:
         return f"it does not apply to {kind}, which shows verdicts of judges"
     if option == "common":
@@ -221,6 +237,8 @@ def _why(kind: Kind, option: str) -> str:
 
 def _refuse_each(kind: Kind, each: Each | None, top: int | None, *, overlay: bool) -> None:
     """Refuse options that the kind of figure does not support."""
+    if kind is Kind.ALL and (each is not None or overlay):
+        raise typer.BadParameter("it applies to some kinds only: name one", param_hint="all")
     if each is not None and kind is Kind.LEADERBOARD:
         raise typer.BadParameter(
             "a leaderboard compares models: select models with --model", param_hint="--each"

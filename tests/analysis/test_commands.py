@@ -162,6 +162,15 @@ def test_each_figure_is_drawn_with_its_numbers(typed, tmp_path, kind):
     assert all(one["tables"] and one["queries"] for one in numbers)
 
 
+def test_all_figures_are_drawn_that_the_scores_allow(typed, tmp_path):
+    """``plot all`` draws each kind of figure that has something to show, and no other."""
+    pytest.importorskip("matplotlib")
+    typed("plot", "all", "--format", "svg", "--out", tmp_path, "--task", "RdfFriendCount-*")
+    drawn = {path.stem.partition("-")[0] for path in tmp_path.glob("*.svg")}
+
+    assert drawn == {"boxplot", "compass", "leaderboard", "sizes"}
+
+
 @pytest.mark.parametrize(
     ("kind", "task"),
     [

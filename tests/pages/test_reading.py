@@ -133,7 +133,7 @@ def test_a_task_says_what_is_asked(client):
     assert 'data-language="Turtle"' in example
     assert "refResultSet" not in text
     assert re.search(r"baseline:oracle.*?1\.000", text, re.DOTALL)
-    assert re.search(r"<details class=\"metrics\"><summary>14 metrics", text)
+    assert re.search(r"<details class=\"metrics\"><summary>\d+ metrics", text)
 
 
 def test_a_suite_lists_its_tasks(client):

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
@@ -51,19 +52,23 @@ def badness(value: float, *, higher_is_better: bool) -> float:
     return value if higher_is_better else 1 - value
 
 
-def worst(values: Iterable[ScoredDialogue], limit: int = MOST) -> list[ScoredDialogue]:
-    """Return the ``limit`` dialogues with the worst values, each once, the worst first.
+def worst(
+    values: Iterable[ScoredDialogue],
+    limit: int = MOST,
+    of: Callable[[ScoredDialogue], Hashable] = attrgetter("dialogue"),
+) -> list[ScoredDialogue]:
+    """Return the ``limit`` dialogues with the worst values, the worst first, one for each ``of``.
 
     Equal values are sorted by iteration, so that they come from different parts.
     """
     # At most `limit` entries are kept, because a run may have a million dialogues.
-    by_dialogue: dict[str, ScoredDialogue] = {}
+    kept: dict[Hashable, ScoredDialogue] = {}
     for value in values:
-        earlier = by_dialogue.pop(value.dialogue, value)
-        by_dialogue[value.dialogue] = min(value, earlier, key=_order)
-        if len(by_dialogue) > limit:
-            del by_dialogue[max(by_dialogue.values(), key=_order).dialogue]
-    return sorted(by_dialogue.values(), key=_order)
+        earlier = kept.pop(of(value), value)
+        kept[of(value)] = min(value, earlier, key=_order)
+        if len(kept) > limit:
+            del kept[of(max(kept.values(), key=_order))]
+    return sorted(kept.values(), key=_order)
 
 
 def _order(scored: ScoredDialogue) -> tuple[float, int, str, str, int, str]:
@@ -80,39 +85,53 @@ def _order(scored: ScoredDialogue) -> tuple[float, int, str, str, int, str]:
 def worst_dialogues(store: Store, selection: Selection, limit: int = MOST) -> list[ScoredDialogue]:
     """Return the worst dialogues of a selection by the main metrics of their tasks.
 
-    Dialogues with a full score are left out. Counts tell which values are the worst, so that only
+    There is one for each model and task. Dialogues with a full score are left out, as are those of
+    models that fail everywhere, if other models fail somewhere. Counts tell which values are the worst, so that only
     dialogues with these values are read, and none of a million with a full score.
     """
     found: list[ScoredDialogue] = []
     values: list[float] = []
     total, wanted = 0, limit
-    levels = sorted(_levels(store, selection).items())
+    by_level, shown = _levels(store, selection)
+    levels = sorted(by_level.items())
     for number, (level, counts) in enumerate(levels, 1):
         values += counts
         total += counts.total()
         if total < wanted and number < len(levels):
             continue
         read = main_values(store, selection, values)
-        found = worst((value for value in read if value.badness <= level), limit)
+        bad = (value for value in read if value.badness <= level and value.model in shown)
+        found = worst(bad, limit, attrgetter("model", "part"))
         if len(found) == limit:
             break
         wanted = 2 * total  # a dialogue can have several values
     return found
 
 
-def _levels(store: Store, selection: Selection) -> dict[float, Counter[float]]:
-    """Return the values of main metrics below a full score, with their counts, by badness."""
-    metrics = fetch.metrics(store)
+def _levels(
+    store: Store, selection: Selection
+) -> tuple[dict[float, Counter[float]], frozenset[str]]:
+    """Return the values of main metrics below a full score with their counts, by badness.
+
+    They are those of the models that are returned, too: of models that solve some dialogues and
+    fail others, if there are any, else of all.
+    """
+    metrics, models = fetch.metrics(store), fetch.models(store)
     main_scores = _main_scores(store, selection)
-    levels: dict[float, Counter[float]] = defaultdict(Counter)
+    of_models: dict[str, dict[float, Counter[float]]] = defaultdict(lambda: defaultdict(Counter))
     of_cells = fetch.histograms(store, selection, {metric for _, metric in main_scores})
-    for (_, task, metric, _), histogram in of_cells.items():
+    for (model, task, metric, _), histogram in of_cells.items():
         if (task, metric) in main_scores:
             for value, times in histogram.counts.items():
                 level = badness(value, higher_is_better=metrics[metric].higher_is_better)
-                if level < 1:
-                    levels[level][value] += times
-    return levels
+                of_models[model][level][value] += times
+    able = {model for model, levels in of_models.items() if max(levels) > 0 and min(levels) < 1}
+    chosen: dict[float, Counter[float]] = defaultdict(Counter)
+    for model in able or of_models:
+        for level, counts in of_models[model].items():
+            if level < 1:
+                chosen[level] += counts
+    return chosen, frozenset(models.name(model) for model in able or of_models)
 
 
 def _main_scores(store: Store, selection: Selection) -> set[tuple[str, str]]:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 
 from kgbench.analysis.selection import select
 from kgbench.analysis.worst import ScoredDialogue, main_values, worst, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
-from tests.support.analysis_store import small
+from tests.support.analysis_store import altered, small
 
 
 def test_long_lists_are_left_out_of_a_query_for_people():
@@ -40,16 +42,31 @@ def test_errors_count_as_bad_where_they_are_many():
     assert [one.metric for one in worst(scored, 1)] == ["errors"]
 
 
+def test_models_that_fail_everywhere_are_left_out():
+    """Their dialogues would hide those of the others; if no other fails, they are shown."""
+    failing = """PREFIX kgb: <https://w3id.org/kgbench/ns#>
+        PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+        DELETE { GRAPH ?g { ?e ?metric ?score } }
+        INSERT { GRAPH ?g { ?e ?metric 0.0e0 } }
+        WHERE { GRAPH ?g { ?e kgb:model <model/model-a> ; ?metric ?score
+                           FILTER (DATATYPE(?score) = xsd:double) } }"""
+    store = altered(failing)
+    found = worst_dialogues(store, select(store))
+
+    assert {one.model for one in found} == {"Model B"}
+
+
 @pytest.mark.parametrize("limit", [1, 2, 5, 9, 1_000])
 def test_the_worst_are_found_by_their_values(limit):
     """Reading only the worst values finds the same dialogues as reading all values."""
     store = small()
     selection = select(store)
     every = list(main_values(store, selection))
-    wanted = worst((value for value in every if value.badness < 1), limit)
+    of_cells = attrgetter("model", "part")
+    wanted = worst((value for value in every if value.badness < 1), limit, of_cells)
     found = worst_dialogues(store, selection, limit)
     assert found == wanted
-    assert len(found) == min(limit, 9)
+    assert len(found) == min(limit, len({of_cells(value) for value in every if value.badness < 1}))
     values = {value.value for value in every}
     assert len(values) > 2
     low = min(values)

@@ -86,8 +86,9 @@ def worst_dialogues(store: Store, selection: Selection, limit: int = MOST) -> li
     """Return the worst dialogues of a selection by the main metrics of their tasks.
 
     There is one for each model and task. Dialogues with a full score are left out, as are those of
-    models that fail everywhere, if other models fail somewhere. Counts tell which values are the worst, so that only
-    dialogues with these values are read, and none of a million with a full score.
+    models that fail everywhere, if other models fail somewhere. Counts tell which values are the
+    worst, so that only dialogues with these values are read, and none of a million with a full
+    score.
     """
     found: list[ScoredDialogue] = []
     values: list[float] = []

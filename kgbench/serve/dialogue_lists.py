@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,16 +14,20 @@ from kgbench.analysis import dialogue_search
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.selection import ALL, FIRST, select
+from kgbench.characters import one_line
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.pages import runs
 from kgbench.pages.board import bar
 from kgbench.pages.snapshot import View
+from kgbench.rdf import queries
+from kgbench.record.reading import runs as runs_of
 
 PAGE = 50  # dialogues of one page
 _LONGEST = 500  # characters of one value
 _MOST = 200_000  # dialogues that are read for a page
 _WORST = 1_000  # dialogues that are listed of more
+_BEGINNING = 90  # characters of an answer
 OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
 
@@ -157,6 +162,8 @@ def listed_dialogues(
     pages = max(1, math.ceil(len(dialogues) / PAGE))
     page = min(search.page, pages)
     names = display_names(view)
+    shown = dialogues[(page - 1) * PAGE : page * PAGE]
+    answers = _beginnings(view, [view.iris.base + item.dialogue for item in shown])
     return {
         "total": max(len(dialogues), number if number > _MOST else 0),
         "worst": len(dialogues) if number > _MOST else None,
@@ -173,10 +180,15 @@ def listed_dialogues(
                 "score": None if item.scored is None else item.scored.value,
                 "metric": None if item.scored is None else item.scored.metric,
                 "bar": None if item.scored is None else bar(item.scored.value),
+                "answer": answers.get(view.iris.base + item.dialogue),
             }
-            for item in dialogues[(page - 1) * PAGE : page * PAGE]
+            for item in shown
         ],
+        "counts": Counter(
+            outcome for item in dialogues for outcome in item.outcome.split(", ")
+        ).most_common(),
         "run": selection.run,
+        "runs": [(run.id, run.label) for run in runs_of(view) if run.suite == selection.suite],
         "run_name": None if selection.run is None else _run_name(view, selection.run),
         "models": sorted(
             (
@@ -190,6 +202,16 @@ def listed_dialogues(
         ),
         "queries": [(name, {"suite": selection.suite}) for name in dialogue_search.QUERIES],
     }
+
+
+def _beginnings(view: View, dialogues: list[str]) -> dict[str, str]:
+    """Return the beginning of the last answer of each dialogue (IRI) that has a text."""
+    last: dict[str, tuple[int, str]] = {}
+    for row in queries.run(view, "dialogue-answers", dialogue=dialogues) if dialogues else ():
+        if row["answerText"] is not None:
+            answer = int(row["round"].value), row["answerText"].value
+            last[row["dialogue"].value] = max(last.get(row["dialogue"].value, answer), answer)
+    return {iri: one_line(" ".join(text[:_BEGINNING].split())) for iri, (_, text) in last.items()}
 
 
 def _run_name(view: View, iri: str) -> str:

@@ -33,12 +33,12 @@ def short_pages(monkeypatch):
     monkeypatch.setattr(dialogue_lists, "PAGE", 2)
 
 
-def listed(view, **given):
+def listed(view, suite=None, **given):
     """Return a page of the list for the fields of a form."""
     wanted = DialogueSearch.read(given)
     assert wanted.problem is None
     fields = {name: getattr(wanted, name) for name in DialogueSearch.__dataclass_fields__}
-    return listed_dialogues(view, None, fields)
+    return listed_dialogues(view, suite, fields)
 
 
 def page(client, query=""):
@@ -66,6 +66,18 @@ def test_page_lists_what_the_command_lists(view, fields, options):
     assert [(row["iri"].removeprefix(BASE), row["score"]) for row in found["rows"]] == [
         (record["dialogue"], record["score"]) for record in table.records()
     ]
+
+
+def test_outcomes_are_counted_and_answers_quoted(view):
+    """The list counts the outcomes of all answers, and quotes the last answer of a dialogue."""
+    found = listed(view)
+    quoted = MemoryView(graph("result").database, BASE)
+    (row,) = (row for row in listed(quoted, "kgbench-1")["rows"] if row["iri"].endswith("0-d2d2d2d2"))
+
+    assert dict(found["counts"]) == {"scored": 15, "unparsable": 1, "empty": 1, "timeout": 1}
+    assert found["runs"] == [("r1", "small")]
+    assert row["answer"]
+    assert "\n" not in row["answer"]
 
 
 def test_pages_divide_the_list(view, short_pages):

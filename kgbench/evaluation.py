@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from kgbench.model import Dialogue, Evaluation, TaskClass, Verdict
-from kgbench.record.evaluations import outcome_of
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import judge_verdict
 
@@ -23,17 +22,18 @@ def answer_evaluation(
 ) -> Evaluation:
     """Return the evaluation of answer ``k``, which ``revises`` an earlier one (IRI), if any.
 
-    An outcome that the provider reported takes precedence. A judge's answer with such an outcome is
-    not finished, so that it has no verdict.
+    The outcome is the judge's; that which the provider reported stands with the call. A judge's
+    answer with such an outcome is not finished, so that it has no verdict.
     """
-    outcome = outcome_of(dialogue.turns[k], verdict.outcome)
-    if outcome is not verdict.outcome and task_class.name == judge_verdict.NAME:
+    calls = dialogue.turns[k].calls
+    reply = calls[-1].reply if calls else None
+    if reply is not None and reply.outcome is not None and task_class.name == judge_verdict.NAME:
         verdict = judge_verdict.UNFINISHED
     return Evaluation(
         iri=iri,
         dialogue=dialogue.iri,
         round=k,
-        outcome=outcome,
+        outcome=verdict.outcome,
         scores=scores_by_iri(task_class, verdict.scores),
         infos=verdict.infos,
         revises=revises,
@@ -63,12 +63,11 @@ def dialogue_evaluation(
     scores = (
         {} if unjudged else aggregate([v.scores for v in verdicts], names, task_class.max_rounds)
     )
-    last = len(verdicts) - 1
     return Evaluation(
         iri=iri,
         dialogue=dialogue.iri,
         round=None,
-        outcome=unjudged[0] if unjudged else outcome_of(dialogue.turns[last], verdicts[-1].outcome),
+        outcome=unjudged[0] if unjudged else verdicts[-1].outcome,
         scores=scores_by_iri(task_class, scores),
         infos={"multiShotCount": len(verdicts)},
         revises=revises,

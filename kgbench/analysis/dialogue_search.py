@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.outcome_counts import Ending
 from kgbench.analysis.registry import check_number
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -28,14 +29,21 @@ COLUMNS = (
     Column("iteration", "Iteration", Kind.COUNT),
     Column("dialogue", "Dialogue"),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "dialogue-outcomes", "dialogues-with-text")
+QUERIES = (
+    *fetch.CHOOSING,
+    *fetch.ROWS,
+    "dialogue-outcomes",
+    "reported-outcomes",
+    "dialogues-with-text",
+)
 
 
 @dataclass(slots=True)
 class JudgedDialogue:
     """A dialogue: its task and model (names), outcomes, and its score by the main metric.
 
-    ``outcomes`` has the outcomes of its answers by round, and under -1 that of the whole dialogue.
+    ``outcomes`` has the outcomes of its answers by round, and under -1 that of the whole dialogue;
+    ``reported`` has those that providers reported.
     """
 
     dialogue: str
@@ -43,6 +51,7 @@ class JudgedDialogue:
     model: str
     iteration: int
     outcomes: dict[int, str] = field(default_factory=dict)
+    reported: dict[int, str] = field(default_factory=dict)
     scored: ScoredDialogue | None = None
 
     @property
@@ -58,7 +67,12 @@ class JudgedDialogue:
     @property
     def outcome(self) -> str:
         """The outcomes in the order of rounds, each once, separated by commas."""
-        answers = [self.outcomes[k] for k in sorted(self.outcomes) if k >= 0]
+        answers = [
+            fact
+            for k in sorted(self.outcomes)
+            if k >= 0
+            for fact in Ending(self.outcomes[k], self.reported.get(k)).facts
+        ]
         return ", ".join(dict.fromkeys(answers or self.outcomes.values()))
 
     @property
@@ -134,7 +148,11 @@ def choose(
     """Filter dialogues by outcome, score and path (``among``), and sort them by ``sort``."""
     chosen = list(judged)
     if outcome is not None:
-        chosen = [dialogue for dialogue in chosen if outcome in dialogue.outcomes.values()]
+        chosen = [
+            dialogue
+            for dialogue in chosen
+            if outcome in (*dialogue.outcomes.values(), *dialogue.reported.values())
+        ]
     if below is not None:
         chosen = [
             dialogue for dialogue in chosen if dialogue.scored and dialogue.scored.value < below
@@ -192,14 +210,13 @@ def _judged(
     selected = fetch.selection_test(store, selection)
     tasks, models = fetch.tasks(store), fetch.models(store)
     by_path: dict[str, JudgedDialogue] = {}
-    for row in queries.run(
-        store,
-        "dialogue-outcomes",
-        passGraph=list(selection.pass_graphs),
-        latest=selection.latest,
-        dialogue=dialogues,
+    of_answers: dict[str, Any] = {
+        "passGraph": list(selection.pass_graphs),
+        "latest": selection.latest,
+        "dialogue": dialogues,
         **fetch.narrowing(store, selection, dialogues),
-    ):
+    }
+    for row in queries.run(store, "dialogue-outcomes", **of_answers):
         model, task = row["model"].value, row["task"].value
         if selected(model, task):
             path = row["dialogue"].value.removeprefix(store.iris.base)
@@ -210,6 +227,11 @@ def _judged(
                 )
             round_ = -1 if row["round"] is None else int(row["round"].value)
             by_path[path].outcomes[round_] = row["outcome"].value.removeprefix(OUTCOME)
+    for row in queries.run(store, "reported-outcomes", **of_answers):
+        path = row["dialogue"].value.removeprefix(store.iris.base)
+        if path in by_path:
+            reported = row["reported"].value.removeprefix(OUTCOME)
+            by_path[path].reported[int(row["round"].value)] = reported
     return by_path
 
 

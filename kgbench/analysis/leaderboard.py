@@ -111,7 +111,11 @@ def standings(
         }
     covered = {score.task for score in weights_of_scores}
     errors_of_models: dict[str, Errors] = defaultdict(Errors)
-    for (model, task), errors in count_errors(store, selection, dict(tasks)).items():
+    judged: dict[str, dict[str, int]] = {
+        task: {model: _judged(by_score, task) for model, by_score in parts.items()}
+        for task in covered - {score.task for score in weights_of_scores if score.round is not None}
+    }
+    for (model, task), errors in count_errors(store, selection, tasks, judged).items():
         if task in covered:
             errors_of_models[model] += errors
     scored = {score.task for reached_ in parts.values() for score in reached_}
@@ -228,11 +232,14 @@ def _row(standing: Standing, rank: int | None, name: str) -> tuple[int | str | f
 
 
 def _dialogues(standing: Standing) -> int:
-    """Count judged dialogues; for each task, the greatest number with any one of its scores."""
-    counts: dict[str, int] = defaultdict(int)
-    for score, part in standing.parts.items():
-        counts[score.task] = max(counts[score.task], part.n)
-    return sum(counts.values()) + standing.errors.not_judged
+    """Count answered dialogues."""
+    tasks = {score.task for score in standing.parts}
+    return sum(_judged(standing.parts, task) for task in tasks) + standing.errors.not_judged
+
+
+def _judged(parts: Mapping[Score, Histogram], task: str) -> int:
+    """Count the judged dialogues of a task: the greatest number with any one of its scores."""
+    return max((part.n for score, part in parts.items() if score.task == task), default=0)
 
 
 def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:

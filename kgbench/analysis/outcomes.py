@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from fnmatch import fnmatchcase
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.outcome_counts import outcome_counts
+from kgbench.analysis.outcome_counts import Ending, answer_endings, by_fact
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
@@ -22,6 +22,7 @@ QUERIES = (
     "list-models",
     "failed-dialogues",
     "outcome-counts",
+    "reported-outcomes",
 )
 COLUMNS = (
     Column("task", "Task"),
@@ -51,9 +52,9 @@ def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: st
     for model, task in {*counts, *waiting}:
         task_info = all_tasks[task]
         if names.fits(model, models) and fnmatchcase(task_info.label, tasks):
-            counts_of_cell = counts[model, task]
-            n = sum(counts_of_cell.values())
-            shares = (counts_of_cell[outcome.value] / n if n else None for outcome in Outcome)
+            endings = counts.get((model, task), Counter())
+            n, facts = endings.total(), by_fact(endings)
+            shares = (facts[outcome.value] / n if n else None for outcome in Outcome)
             rows.append((task_info.name, names.name(model), n, *shares, waiting[model, task]))
     if not rows:
         raise QueryError(f"no answers match the task '{tasks}' and the model '{models}'")
@@ -61,18 +62,17 @@ def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: st
         title=f"Outcomes of answers ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: (row[0], row[1]))),
-        notes=("Open: dialogues that wait for an answer because the provider failed.",),
+        notes=(
+            "Open: dialogues that wait for an answer because the provider failed.",
+            "An answer that was truncated or refused counts there and by how it was judged.",
+        ),
         queries=QUERIES,
         context=selection.context,
     )
 
 
-def of_answers(store: Store, selection: Selection) -> dict[tuple[str, str], Counter[str]]:
-    """Count answers by outcome, for each model and task (IRIs)."""
+def of_answers(store: Store, selection: Selection) -> dict[tuple[str, str], Counter[Ending]]:
+    """Count the selected answers by their ending, for each model and task (IRIs)."""
     selected = fetch.selection_test(store, selection)
-    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for ended, number in outcome_counts(store, selection.pass_graphs, latest=selection.latest):
-        # The outcomes of whole dialogues have no round.
-        if ended.round is not None and selected(ended.model, ended.task):
-            counts[ended.model, ended.task][ended.outcome] += number
-    return counts
+    counts = answer_endings(store, selection.pass_graphs, latest=selection.latest)
+    return {cell: endings for cell, endings in counts.items() if selected(*cell)}

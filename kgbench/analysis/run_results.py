@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kgbench.analysis import outcomes
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.outcome_counts import Ending
 from kgbench.analysis.run_warnings import warnings
 from kgbench.analysis.score_selectors import with_left_out_notes
 from kgbench.analysis.selection import Selection, select
@@ -19,10 +20,10 @@ from kgbench.store.protocol import Store
 
 
 class RunResults(NamedTuple):
-    """The results of a run; ``outcomes`` counts the answers of each model (name) by outcome."""
+    """The results of a run; ``endings`` counts the answers of each model (name) by their ending."""
 
     table: Table
-    outcomes: dict[str, Counter[str]]
+    endings: dict[str, Counter[Ending]]
     worst: list[ScoredDialogue]
     warnings: list[str]
 
@@ -32,12 +33,12 @@ def run_results(store: Store, run: RunInfo, *, whole_store: bool) -> RunResults:
     of_run = select(store, run=run.iri)
     ranked: Selection = select(store, suite=run.suite) if whole_store else of_run
     models = fetch.models(store)
-    counted: dict[str, Counter[str]] = {}
+    counted: dict[str, Counter[Ending]] = {}
     for (model, _), counts in outcomes.of_answers(store, of_run).items():
         counted.setdefault(models.name(model), Counter()).update(counts)
     return RunResults(
         table=with_left_out_notes(store, leaderboard(store, ranked)),
-        outcomes=counted,
+        endings=counted,
         worst=worst_dialogues(store, of_run),
         warnings=warnings(store, run, counted),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.identity_changes import identity_changes
+from kgbench.analysis.outcome_counts import Ending
 from kgbench.connectors import extraction
 from kgbench.rdf import queries
 from kgbench.record.reading import RunInfo
@@ -29,11 +30,11 @@ _COVERED = 100  # characters that they cover, at least
 _LONGEST = 400  # characters that are repeated, at most
 
 
-def warnings(store: Store, run: RunInfo, outcomes: Mapping[str, Counter[str]]) -> list[str]:
+def warnings(store: Store, run: RunInfo, endings: Mapping[str, Counter[Ending]]) -> list[str]:
     """Return a line for each reason to doubt the scores of a run.
 
-    ``outcomes`` counts the answers of each model (name) by outcome. The first lines are about other
-    models or addresses behind the names of models.
+    ``endings`` counts the answers of each model (name). The first lines are about other models or
+    addresses behind the names of models.
     """
     models = fetch.models(store)
     endless: Counter[str] = Counter()
@@ -45,20 +46,23 @@ def warnings(store: Store, run: RunInfo, outcomes: Mapping[str, Counter[str]]) -
         if step is not None:
             aloud.setdefault(models.name(row["model"].value), Counter())[step] += 1
     lines = identity_changes(store, run)
-    for model, counts in sorted(outcomes.items()):
+    for model, counts in sorted(endings.items()):
         lines += about_model(model, counts, endless[model], aloud.get(model, {}))
     return lines
 
 
 def about_model(
-    model: str, outcomes: Counter[str], endless: int, aloud: Mapping[str, int]
+    model: str, endings: Counter[Ending], endless: int, aloud: Mapping[str, int]
 ) -> Iterator[str]:
     """Yield the warnings about the answers of a model.
 
     ``endless`` counts those that repeat the same text until they are cut off, ``aloud`` those that
     begin with reasoning, by the extraction step that separates it.
     """
-    answers = sum(outcomes.values())
+    answers = endings.total()
+    causes: Counter[str] = Counter()  # an answer that was cut off cannot be parsed for that reason
+    for ending, number in endings.items():
+        causes[ending.reported or ending.outcome] += number
     things = f"{answers:,} {'answer' if answers == 1 else 'answers'} of {model}"
     if endless:
         yield (
@@ -66,7 +70,7 @@ def about_model(
             f"a higher limit does not help"
         )
     for outcome, hint in HINTS.items():
-        number = outcomes[outcome] - (endless if outcome == "truncated" else 0)
+        number = causes[outcome] - (endless if outcome == "truncated" else 0)
         if number > 0 and number >= MANY * answers:
             yield f"{number:,} of {things} are {outcome.replace('-', ' ')}: {hint}"
     for step, number in aloud.items():

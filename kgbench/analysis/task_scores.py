@@ -74,7 +74,13 @@ def task_scores(
         if clustered
         else _pooled(store, selection, chosen)
     )
-    wrong = count_errors(store, selection, fetch.tasks(store))
+    scored: dict[str, dict[str, int]] = {
+        t: {} for t, score in chosen.items() if score.round is None
+    }
+    for (model, task), by_item in values.items():
+        if task in scored:
+            scored[task][model] = sum(one.n for one in by_item.values())
+    wrong = count_errors(store, selection, fetch.tasks(store), scored)
     metrics = fetch.metrics(store)
     tasks_by_iri = {t.iri: t for t in fetch.tasks(store).values()}
     cells = sorted(

@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from kgbench.analysis.outcome_counts import by_fact
 from kgbench.analysis.rendering import as_html
 from kgbench.analysis.run_results import run_results
 from kgbench.analysis.tables import Table
@@ -34,7 +35,8 @@ class Run:
     """Results of a run: leaderboard, outcomes, warnings and failures.
 
     ``planned``, ``complete``, ``invalidated`` and ``failed`` count dialogues; invalidated ones are
-    not complete. ``outcomes`` counts the answers of each model (its name) by outcome. ``warnings``
+    not complete. ``outcomes`` counts the answers of each model (its name) by outcome; one
+    that was cut off and cannot be parsed counts under both. ``warnings``
     are about models with many unusable answers.
     ``worst`` are the dialogues with the lowest scores. ``limit`` is the limit that stopped the run,
     if any. ``failures`` counts error messages of connectors.
@@ -112,7 +114,7 @@ def _results(store: Store, progress: Progress) -> Run:
         limit=progress.limit,
         failures=dict(progress.failures),
         leaderboard=results.table,
-        outcomes={model: dict(counts) for model, counts in results.outcomes.items()},
+        outcomes={model: dict(by_fact(found)) for model, found in results.endings.items()},
         warnings=tuple(results.warnings),
         worst=tuple(results.worst),
         invalidated=progress.invalidated,

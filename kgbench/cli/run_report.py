@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from kgbench.analysis.outcome_counts import Ending, by_fact
 from kgbench.analysis.run_totals import tokens, totals
 from kgbench.cli.messages import count, echo_visible
 from kgbench.cli.totals import totals_line
@@ -74,7 +75,7 @@ def report(
             "totals": costs,
             "without_row": without_row,
             "leaderboard": json.loads(render(results.table, "json")),
-            "outcomes": results.outcomes,
+            "outcomes": {model: by_fact(found) for model, found in results.endings.items()},
             "warnings": results.warnings,
             "worst": [item.as_json() for item in results.worst],
         }
@@ -110,9 +111,9 @@ def _print_results(results: RunResults, location: str | None) -> None:
     """Print the outcomes of all answers, warnings, and the worst dialogues."""
     from kgbench.analysis.worst import show_line
 
-    outcomes = sum(results.outcomes.values(), Counter[str]())
-    if outcomes:
-        counts = (f"{number:,} {name.replace('-', ' ')}" for name, number in outcomes.most_common())
+    endings = sum(results.endings.values(), Counter[Ending]())
+    if endings:
+        counts = (f"{number:,} {ending.words}" for ending, number in endings.most_common())
         typer.echo(f"answers  {', '.join(counts)}")
     for warning in results.warnings:
         echo_visible(f"warning  {warning}")

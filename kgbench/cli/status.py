@@ -161,28 +161,28 @@ def _state(
 def _outcomes(
     store: Store, run: RunInfo, models: Mapping[str, str]
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the outcomes of each model's answers in the first pass: their number and rate."""
-    from kgbench.analysis.outcome_counts import outcome_counts
+    """Return the outcomes of each model's answers in the first pass: their number and rate.
+
+    An answer that was cut off and cannot be parsed counts under both outcomes.
+    """
+    from kgbench.analysis.outcome_counts import Ending, answer_endings, by_fact
     from kgbench.record import reading
 
-    counts: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[Ending]] = {}
     of_run = (
         evaluation_pass
         for evaluation_pass in reading.passes(store, run)
         if evaluation_pass.kind != "reevaluation"
     )
     for evaluation_pass in islice(of_run, 1):
-        for entry, times in outcome_counts(store, [evaluation_pass.graph]):
-            if entry.round is not None:  # whole dialogues have none
-                of_model = counts.setdefault(models.get(entry.model, entry.model), Counter())
-                of_model[entry.outcome] += times
+        for (model, _), endings in answer_endings(store, [evaluation_pass.graph]).items():
+            counts.setdefault(models.get(model, model), Counter()).update(endings)
     return {
         model: {
-            name: {"answers": number, "rate": number / of_model_counts.total()}
-            for name, number in of_model_counts.most_common()
-            if number
+            name: {"answers": number, "rate": number / endings.total()}
+            for name, number in by_fact(endings).most_common()
         }
-        for model, of_model_counts in counts.items()
+        for model, endings in counts.items()
     }
 
 

@@ -31,7 +31,6 @@ from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.model import Case, Dialogue, Evaluation, Json, ModelSetup, Task, TaskClass, Verdict
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import Recorder
-from kgbench.record.evaluations import outcome_of
 from kgbench.software import Software
 from kgbench.store.iris import Iris, id_from, slug
 from kgbench.tasks import catalogue
@@ -222,13 +221,12 @@ class _Conversion:
         verdict: Verdict,
         scores: Mapping[str, float],
     ) -> Evaluation:
-        turn = dialogue.turns[-1 if k is None else k]
         count = {"multiShotCount": len(dialogue.turns)}
         return Evaluation(
             iri=self.recorder.evaluation_iri(dialogue.iri, k),
             dialogue=dialogue.iri,
             round=k,
-            outcome=outcome_of(turn, verdict.outcome),
+            outcome=verdict.outcome,
             scores=scores_by_iri(task_class, dict(scores)),
             infos=count if k is None else verdict.infos,
         )

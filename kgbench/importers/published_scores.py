@@ -9,7 +9,7 @@ from dataclasses import replace
 from kgbench.importers.metrics import MetricNames, declared_class, range_error
 from kgbench.importers.records import Record, Scores, round_number
 from kgbench.model import Dialogue, Evaluation, Json, Outcome, Turn
-from kgbench.record import Recorder, outcome_of
+from kgbench.record import Recorder
 
 _UNJUDGED = Outcome.EVALUATOR_ERROR  # without scores: the evaluation was aborted
 _SYNTAX = ("parsableSyntax", "answerParse")
@@ -136,9 +136,9 @@ def _outcome(turn: Turn, scores: Scores) -> Outcome:
     if not scores:
         return _UNJUDGED
     if not (turn.answer or "").strip():
-        return outcome_of(turn, Outcome.EMPTY)
+        return Outcome.EMPTY
     unparsable = any(scores.get(name) == 0 for name in _SYNTAX)
-    return outcome_of(turn, Outcome.UNPARSABLE if unparsable else Outcome.SCORED)
+    return Outcome.UNPARSABLE if unparsable else Outcome.SCORED
 
 
 def _dialogue_outcome(answers: Sequence[Evaluation], scores: Scores) -> Outcome:

@@ -17,6 +17,7 @@ from kgbench.analysis import outcomes
 from kgbench.analysis.display_names import display_names, model_names
 from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.outcome_counts import Ending
 from kgbench.analysis.run_totals import cost, duration, totals, usd
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
@@ -40,13 +41,13 @@ class RunResults:
     """Results and costs of a run; models have their names of the catalogue.
 
     ``totals`` is the result of :func:`~kgbench.analysis.run_totals.totals`. ``answers`` counts
-    answers by model (IRI) and outcome. All other fields are empty before the first evaluation pass.
+    answers by model (IRI) and ending. All other fields are empty before the first evaluation pass.
     """
 
     totals: Mapping[str, Any]
     board: Table | None = None
     tasks: Table | None = None
-    answers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    answers: Mapping[str, Mapping[Ending, int]] = field(default_factory=dict)
     worst: Sequence[ScoredDialogue] = ()
 
 
@@ -60,7 +61,7 @@ def measured(
     usage = totals(store_of(USAGE), run)
     if chosen is None:
         return RunResults(usage)
-    answers: dict[str, Counter[str]] = {}
+    answers: dict[str, Counter[Ending]] = {}
     for (model, _), counts in outcomes.of_answers(store_of(OUTCOMES), chosen).items():
         answers.setdefault(model, Counter()).update(counts)
     return RunResults(
@@ -101,7 +102,10 @@ def presented(
             (
                 display.get(model, model),
                 sum(counts.values()),
-                sorted(counts.items(), key=lambda item: (-item[1], item[0])),
+                sorted(
+                    ((ending.words, number) for ending, number in counts.items()),
+                    key=lambda item: (-item[1], item[0]),
+                ),
             )
             for model, counts in results.answers.items()
         ),

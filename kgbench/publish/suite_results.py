@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass, compass_of, compass_table
 from kgbench.analysis.leaders import leaders
-from kgbench.analysis.outcome_counts import outcome_counts
+from kgbench.analysis.outcome_counts import Ending, answer_endings
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
@@ -46,7 +46,7 @@ class SuiteResults:
 
     ``tables`` are by kind (``leaderboard``, ``tasks``, ``compass-NAME``). ``queries`` has, for each
     kind, the names of its queries by their paths, and ``texts`` the texts of all by their paths.
-    ``outcomes`` counts answers by model and outcome. ``passes`` has the graphs of the selected
+    ``endings`` counts answers by model and ending. ``passes`` has the graphs of the selected
     passes that evaluate each model (published IRIs).
     """
 
@@ -57,7 +57,7 @@ class SuiteResults:
     tables: dict[str, Table] = field(default_factory=dict)
     queries: dict[str, dict[str, str]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    outcomes: dict[str, Counter[str]] = field(default_factory=dict)
+    endings: dict[str, Counter[Ending]] = field(default_factory=dict)
     passes: dict[str, set[str]] = field(default_factory=dict)
     _rows: dict[tuple[str, str], dict[Value, list[tuple[Value, ...]]]] = field(default_factory=dict)
 
@@ -155,12 +155,9 @@ class ResultsBuilder:
     def _count_outcomes(self, results: SuiteResults) -> None:
         recording = QueryRecorder(self.catalogue)
         selection = results.selection
-        for ended, times in outcome_counts(
-            recording.store(), selection.pass_graphs, latest=selection.latest
-        ):
-            if ended.round is not None:  # the outcomes of whole dialogues have none
-                of_model = results.outcomes.setdefault(ended.model, Counter())
-                of_model[ended.outcome] += times
+        counts = answer_endings(recording.store(), selection.pass_graphs, latest=selection.latest)
+        for (model, _), endings in counts.items():
+            results.endings.setdefault(model, Counter()).update(endings)
         self._keep_queries(results, _OUTCOMES, recording)
 
     def _find_passes(self, results: SuiteResults) -> None:
@@ -249,7 +246,7 @@ def of_model(
         records = [] if axes is None else axes.records()
         spokes = drawing.spokes([(str(r["label"]), _number(r["mean"])) for r in records])
     leaderboard = suite_results.board
-    outcomes = _outcomes(+suite_results.outcomes.get(iri, Counter()))
+    outcomes = _outcomes(suite_results.endings.get(iri, {}))
     return {
         "suite": suite_results.suite,
         "label": suite_results.label,
@@ -328,11 +325,12 @@ def _facts(leaderboard: Board, name: str) -> Iterator[tuple[str, str]]:
             yield title, f"{count:,}"
 
 
-def _outcomes(counts: Mapping[str, int]) -> Table:
-    total = sum(counts.values())
+def _outcomes(endings: Mapping[Ending, int]) -> Table:
+    total = sum(endings.values())
+    counts = [(ending.words, count) for ending, count in endings.items()]
     rows: list[tuple[Value, ...]] = [
-        (name, count, count / total)
-        for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        (words, count, count / total)
+        for words, count in sorted(counts, key=lambda item: (-item[1], item[0]))
     ]
     return Table(
         "Outcomes of answers",

@@ -7,7 +7,7 @@ Writing the same value twice changes nothing.
 """
 
 from kgbench.record.entries import case_entry, model_entry, registry_entry, task_entry
-from kgbench.record.evaluations import evaluation_triples, outcome_of
+from kgbench.record.evaluations import evaluation_triples
 from kgbench.record.recorder import Recorder
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "case_entry",
     "evaluation_triples",
     "model_entry",
-    "outcome_of",
     "registry_entry",
     "task_entry",
 ]

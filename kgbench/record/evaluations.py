@@ -3,16 +3,10 @@
 
 from __future__ import annotations
 
-from kgbench.model import Dialogue, Evaluation, Outcome, Turn
+from kgbench.model import Dialogue, Evaluation
 from kgbench.rdf import double
 from kgbench.record import schema
 from kgbench.scoring.relation_triples import CLEANINGS
-
-
-def outcome_of(turn: Turn, judged: Outcome) -> Outcome:
-    """Return the outcome of an answer: the provider's, if it reported one, else the judge's."""
-    reply = turn.calls[-1].reply if turn.calls else None
-    return judged if reply is None or reply.outcome is None else reply.outcome
 
 
 def evaluation_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str) -> list[str]:

@@ -17,7 +17,7 @@ from kgbench.model import Case, Executor, Outcome, Task, Verdict
 NAME = "JudgeVerdict"
 
 #: The verdict on an answer that its provider cut off or filtered: none.
-UNFINISHED: Final = Verdict({"decided": 0.0}, {})
+UNFINISHED: Final = Verdict({"decided": 0.0}, {}, Outcome.UNPARSABLE)
 
 # Ignores Markdown emphasis around the words. Lines that Markdown shows as quotations or code
 # (">", four spaces) are no verdicts.

@@ -71,8 +71,6 @@ def test_no_dialogue_falls_between_columns(store):
     assert (of["late"], of["early"], of["down"]) == ((6, 0, 0), (0, 6, 0), (0, 6, 0))
 
 
-APART = {"result", "text2sparql"}
-"""A run in progress, and published scores of a policy, without the main score of their class."""
 HELD = """
 SELECT ?suite ?model (COUNT(DISTINCT ?dialogue) AS ?held) WHERE {
   GRAPH ?run { ?dialogue a kgb:Dialogue ; kgb:suite ?suite ; kgb:model ?model . }
@@ -80,7 +78,7 @@ SELECT ?suite ?model (COUNT(DISTINCT ?dialogue) AS ?held) WHERE {
 } GROUP BY ?suite ?model"""
 
 
-@pytest.mark.parametrize("kind_of_store", [k for k in KINDS if k not in APART], indirect=True)
+@pytest.mark.parametrize("kind_of_store", KINDS, indirect=True)
 def test_the_columns_add_up_in_every_kind_of_store(kind_of_store):
     """Those of a model, in the leaderboard and over its tasks, are its dialogues in a suite."""
     held = {}

@@ -7,12 +7,17 @@ from collections import Counter
 
 import pytest
 
+from kgbench.analysis.outcome_counts import Ending
 from kgbench.analysis.run_warnings import about_model, is_endless
 
+CUT = Counter(
+    {Ending("unparsable", "truncated"): 20, Ending("scored", "truncated"): 7, Ending("scored"): 10}
+)
 
-def warnings(outcomes: Counter[str], endless: int) -> list[str]:
-    """Return the warnings about a model whose answers have these outcomes."""
-    return [*about_model("m", outcomes, endless, {})]
+
+def warnings(endless: int) -> list[str]:
+    """Return the warnings about a model of whose 37 answers 27 were cut off."""
+    return [*about_model("m", CUT, endless, {})]
 
 
 @pytest.mark.parametrize(
@@ -36,12 +41,12 @@ def test_endless_texts_end_with_repetitions(text: str, endless: bool) -> None:
 
 def test_no_higher_limit_is_advised_against_repetitions() -> None:
     """Answers that repeat themselves are named apart from those that a higher limit would end."""
-    (line,) = warnings(Counter(truncated=27, scored=10), 27)
+    (line,) = warnings(27)
     assert line == (
         "27 of 37 answers of m repeat the same text up to the limit of tokens: "
         "a higher limit does not help"
     )
-    repeated, cut = warnings(Counter(truncated=27, scored=10), 7)
+    repeated, cut = warnings(7)
     assert repeated.startswith("7 of 37")
     assert cut == (
         "20 of 37 answers of m are truncated: raise max_tokens, or choose a model with a "

@@ -45,5 +45,5 @@ def test_unfinished_answers_are_no_verdicts(monkeypatch):
             for row in store.query(EVALUATED)
         ]
     assert len(decided) == 2
-    expected = [("refused", 0.0), ("scored", 1.0), ("scored", 1.0), ("truncated", 0.0)]
+    expected = [("scored", 1.0), ("scored", 1.0), ("unparsable", 0.0), ("unparsable", 0.0)]
     assert sorted(evaluated) == expected

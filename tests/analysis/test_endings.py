@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""That an answer was cut off and that it cannot be parsed are two facts, and both are shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.outcomes import outcomes
+from kgbench.analysis.selection import select
+from kgbench.analysis.task_scores import task_scores
+from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import executor
+from kgbench.record import reading
+from kgbench.reevaluation.passes import reevaluate
+from kgbench.store import open_store
+from tests.support.commands import printed
+from tests.support.runs import hold, planned
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.replies import Prepared
+
+LABEL = "RdfSyntaxFixList-turtle"
+ROUNDS = 3
+
+
+def replied(text: str, reason: str) -> dict[str, object]:
+    """Return a response with a text that ended for a reason."""
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": reason,
+    }
+    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+    body = {"id": "x", "object": "chat.completion", "model": "m"}
+    return {**body, "choices": [choice], "usage": usage}
+
+
+@pytest.fixture(scope="module")
+def looping(tmp_path_factory):
+    """Return the place of a store with one dialogue whose answers are cut off, and its server."""
+    path = tmp_path_factory.mktemp("looping") / "store"
+    answers = [replied(":a :b :c ; " * 50, "length")] * ROUNDS
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        LoopbackServer(Prepared(*answers)) as server,
+        open_store(str(path)) as store,
+    ):
+        patch.setenv("OPENAI_API_KEY", "sk-loopback")
+        plan = planned([LABEL], f"openai:small@{server.url}", iterations=1)
+        assert hold(store, plan).finished
+    return path
+
+
+def test_cut_off_answers_that_do_not_parse_count_as_both(looping):
+    """Tables say unreadable and truncated; a re-evaluation and its tables say the same."""
+    with open_store(str(looping)) as store:
+        with executor("local:1") as pool:
+            found = reevaluate(store, reading.find_run(store, None), pool, JudgeLimits())
+        assert found.comparison.differing == []
+        for choice in ("first", "latest"):
+            chosen = select(store, choice=choice)
+            for make in (leaderboard, task_scores):
+                (row,) = make(store, chosen).records()
+                assert (row["n"], row["unreadable"]) == (1, 1.0)
+            (row,) = outcomes(store, chosen).records()
+            assert (row["n"], row["unparsable"], row["truncated"]) == (ROUNDS, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("outcome", ["truncated", "unparsable"])
+def test_such_dialogues_are_found_by_either_outcome(looping, outcome):
+    """`kgbench dialogues` finds them by both, and `kgbench status` gives the rate of both."""
+    words = ("--store", looping, "--json")
+    (found,) = json.loads(printed("dialogues", "--outcome", outcome, *words))["rows"]
+    assert found["outcome"] == "truncated, unparsable"
+    (state,) = json.loads(printed("status", *words))
+    (rates,) = state["outcomes"].values()
+    assert rates[outcome] == {"answers": ROUNDS, "rate": 1.0}

@@ -249,7 +249,7 @@ def test_limits_of_an_own_server_are_read(told, slots):
 
     assert f"the prompts of {TASK} may be too long for small?max_tokens=9, whose" in said[1]
     assert "conversations have 300 tokens" in said[1]
-    assert most == slots
+    assert most <= slots
 
 
 def test_the_first_call_tells_speed_and_minutes():

@@ -83,7 +83,10 @@ class Managed:
         try:
             reply: Reply = await client.ask(request)
         except ProviderError as error:
-            if error.status is not None or (reason := await self._engine.death()) is None:
+            if error.status is not None:
+                raise
+            reason = await self._engine.death()
+            if reason is None and self._client is client:
                 raise
             raise await self._after_death(client, reason) from None
         fingerprint = f"{self._engine.version}{self._details}"
@@ -94,12 +97,14 @@ class Managed:
         served = replace(self._setup, base_url=self._engine.address)
         self._client = await openai.open(served, self._timeout, _OWN).__aenter__()
 
-    async def _after_death(self, client: Any, reason: str) -> ProviderError:
+    async def _after_death(self, client: Any, reason: str | None) -> ProviderError:
         """Start the engine again after its first death; return the error of the call."""
-        message = f"{self._setup.spec}: {reason}"
         async with self._restarting:
+            if self._client is None:
+                return ProviderRefused(self._ended)
             if self._client is not client:  # another call has started it again
-                return ProviderError(f"{message}; it was started again")
+                return ProviderError(f"{self._setup.spec}: {self.restarted}; it was started again")
+            message = f"{self._setup.spec}: {reason}"
             if self.restarted is not None:
                 return ProviderRefused(f"{message}; it had already been started again once")
             self.restarted = reason

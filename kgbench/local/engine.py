@@ -89,13 +89,14 @@ class Engine:
 
         A process whose connection has just been lost gets a moment to end.
         """
-        if self._process is None:
+        process = self._process  # which another call may stop meanwhile
+        if process is None:
             return "it was not started"
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), 1.0)
-        if self._process.returncode is None:
+            await asyncio.wait_for(process.wait(), 1.0)
+        status = process.returncode
+        if status is None:
             return None
-        status = self._process.returncode
         ended = f"the engine ended ({endings.described(status)})"
         words = "" if status == -signal.SIGKILL else self._last_words()
         return f"{ended}: {words}" if words else ended

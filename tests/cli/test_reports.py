@@ -129,7 +129,7 @@ def test_a_bar_shows_one_estimate_and_the_wait(monkeypatch):
         advance(3, "2.0/s", total=7, seconds_left=75.0, wait=wait)
     said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
 
-    assert "waiting: 429 from 127.0.0.1:4111, next attempt in 12 s" in said
+    assert re.search(r"waiting: 429 from 127\.0\.0\.1:4111, next attempt in \d+ s", said)
     assert "Rdf[ab]*" in said
     assert "1 min 15 s left" in said
     assert "0:0" not in said  # columns in which the bar itself shows time

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -73,6 +74,24 @@ def test_the_engine_is_started_once_more(tiny: Path) -> None:
         for _ in range(2):
             with pytest.raises(ProviderRefused, match="local:tiny: the engine ended"):
                 await ask(model)
+
+    with_model(tiny, steps)
+
+
+def test_several_calls_outlive_the_end_of_their_engine(tiny: Path) -> None:
+    """All calls under way fail with the same reason; a call that asks why may be late."""
+
+    async def steps(model: Managed) -> None:
+        calls = [asyncio.ensure_future(ask(model, "word " * 500)) for _ in range(4)]
+        await asyncio.sleep(0)
+        killed(model)
+        for error in await asyncio.gather(*calls, return_exceptions=True):
+            assert re.search("SIGKILL.*started again", str(error))
+        killed(model)
+        late = asyncio.create_task(model._engine.death())
+        await asyncio.sleep(0)
+        await model._engine.stop()
+        assert (await late or "").startswith("the engine ended")
 
     with_model(tiny, steps)
 

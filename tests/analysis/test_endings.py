@@ -8,7 +8,9 @@ import json
 import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.outcome_counts import count_errors
 from kgbench.analysis.outcomes import outcomes
+from kgbench.analysis.scores import tasks
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.judging import JudgeLimits
@@ -17,34 +19,22 @@ from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from tests.support.commands import printed
-from tests.support.runs import hold, planned
+from tests.support.runs import Stop, hold, planned
+from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
-from tests.support.servers.replies import Prepared
+from tests.support.servers.openai_server import OpenAISpeech
 
 LABEL = "RdfSyntaxFixList-turtle"
 ROUNDS = 3
-
-
-def replied(text: str, reason: str) -> dict[str, object]:
-    """Return a response with a text that ended for a reason."""
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": text},
-        "finish_reason": reason,
-    }
-    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
-    body = {"id": "x", "object": "chat.completion", "model": "m"}
-    return {**body, "choices": [choice], "usage": usage}
 
 
 @pytest.fixture(scope="module")
 def looping(tmp_path_factory):
     """Return the place of a store with one dialogue whose answers are cut off, and its server."""
     path = tmp_path_factory.mktemp("looping") / "store"
-    answers = [replied(":a :b :c ; " * 50, "length")] * ROUNDS
     with (
         pytest.MonkeyPatch.context() as patch,
-        LoopbackServer(Prepared(*answers)) as server,
+        LoopbackServer(OpenAISpeech(), script=scripts.always(scripts.TRUNCATION)) as server,
         open_store(str(path)) as store,
     ):
         patch.setenv("OPENAI_API_KEY", "sk-loopback")
@@ -77,3 +67,18 @@ def test_such_dialogues_are_found_by_either_outcome(looping, outcome):
     (state,) = json.loads(printed("status", *words))
     (rates,) = state["outcomes"].values()
     assert rates[outcome] == {"answers": ROUNDS, "rate": 1.0}
+
+
+def test_a_cut_off_answer_is_no_failure(monkeypatch):
+    """A dialogue that a stop leaves open after such an answer has not failed."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    stop = Stop()
+
+    def script(_):
+        stop.soon()
+        return scripts.Behaviour(scripts.TRUNCATION)
+
+    with LoopbackServer(OpenAISpeech(), script=script) as server, open_store("memory:") as store:
+        plan = planned([LABEL], f"openai:small@{server.url}", iterations=1)
+        assert hold(store, plan, stop=stop).interrupted
+        assert count_errors(store, select(store), tasks(store)) == {}

@@ -248,7 +248,13 @@ def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:
             f"Models without scores on all {tasks} tasks are not ranked: their scores cover only "
             f"some of the tasks."
         )
-    failed = sum(standing.errors.failed for standing in all_standings)
-    if failed:
-        things = "1 dialogue" if failed == 1 else f"{failed} dialogues"
-        yield f"The scores leave out {things} without a complete answer."
+    left_out = {
+        "without a complete answer": sum(standing.errors.failed for standing in all_standings),
+        "that were not judged (kgbench reevaluate judges them)": sum(
+            standing.errors.not_judged for standing in all_standings
+        ),
+    }
+    for why, number in left_out.items():
+        if number:
+            things = "1 dialogue" if number == 1 else f"{number} dialogues"
+            yield f"The scores leave out {things} {why}."

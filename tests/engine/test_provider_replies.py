@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import pytest
 
+from kgbench.analysis.outcome_counts import by_fact
 from kgbench.analysis.run_results import run_results
 from kgbench.analysis.run_totals import totals
 from kgbench.cli.totals import totals_line
@@ -64,7 +65,7 @@ class Held:
                 (info,) = reading.runs(opened)
                 self.dialogues = dialogues_of(opened, info)
                 results = run_results(opened, info, whole_store=False)
-                self.outcomes = sum(results.outcomes.values(), Counter())
+                self.outcomes = by_fact(sum(results.endings.values(), Counter()))
                 self.warnings = results.warnings
                 self.totals = totals(opened, info)
             self.calls = len(server.ledger)
@@ -132,10 +133,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("error", REFUSED.values(), ids=REFUSED)
 def test_a_refusal_as_an_error_is_in_the_mean(error):
-    """A filter that answers with an error is a refused answer, which is judged."""
+    """A filter that answers with an error is a refused answer, which is judged: it is empty."""
     held = Held(failed(400, {"error": error}))
     assert (held.done.complete, held.calls) == (1, 1)
-    assert set(held.outcomes) == {"refused"}
+    assert set(held.outcomes) == {"refused", "empty"}
 
 
 def test_a_rate_limit_of_status_413_is_one():

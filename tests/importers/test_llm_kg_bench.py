@@ -292,18 +292,24 @@ def test_two_spellings_are_one_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "outcome"),
+    ("answer", "judged", "reported"),
     [
-        ("", Outcome.EMPTY),
-        (" \n", Outcome.EMPTY),
-        ("ERROR: The prompt size exceeds the context window", Outcome.CONTEXT_TOO_LONG),
-        ("anything", Outcome.SCORED),
+        ("", Outcome.EMPTY, None),
+        (" \n", Outcome.EMPTY, None),
+        (
+            "ERROR: The prompt size exceeds the context window",
+            Outcome.SCORED,
+            Outcome.CONTEXT_TOO_LONG,
+        ),
+        ("anything", Outcome.SCORED, None),
     ],
 )
-def test_outcomes_of_flat_records(answer: str, outcome: Outcome) -> None:
+def test_outcomes_of_flat_records(answer: str, judged: Outcome, reported: Outcome | None) -> None:
     """An empty answer and a full context have outcomes besides the published scores."""
-    ((_, (evaluation,)),) = the_run(record_v1(texts=["ask", answer])).items
-    assert evaluation.outcome is outcome
+    ((dialogue, (evaluation,)),) = the_run(record_v1(texts=["ask", answer])).items
+    reply = dialogue.turns[0].calls[-1].reply
+    assert reply is not None
+    assert (evaluation.outcome, reply.outcome) == (judged, reported)
     assert evaluation.scores
 
 

@@ -10,6 +10,7 @@ from html import unescape
 import pytest
 
 from kgbench import __version__
+from kgbench.analysis.outcome_counts import Ending
 from kgbench.pages import run_results, runs, snapshot, things
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB
@@ -147,8 +148,8 @@ def test_outcomes_with_equal_counts_are_ordered(recorded, monkeypatch):
         return run_results.presented(results, view, "s", defaultdict(list))["outcomes"]
 
     one, other = (
-        {"scored": 1, "truncated": 2, "empty": 2},
-        {"empty": 2, "truncated": 2, "scored": 1},
+        {Ending("scored"): 1, Ending("empty", "truncated"): 2, Ending("empty"): 2},
+        {Ending("empty"): 2, Ending("empty", "truncated"): 2, Ending("scored"): 1},
     )
-    assert outcomes(one) == [("m", 5, [("empty", 2), ("truncated", 2), ("scored", 1)])]
+    assert outcomes(one) == [("m", 5, [("empty", 2), ("truncated and empty", 2), ("scored", 1)])]
     assert outcomes(other) == outcomes(one)

@@ -140,7 +140,7 @@ def test_dialogues():
     assert [one["turn"].round for one in found["rounds"]] == [0, 1]
     assert [[v.verdict.outcome for v in one["verdicts"]] for one in found["rounds"]] == [
         ["unparsable"],
-        ["truncated"],
+        ["scored"],
     ]
     assert [dict(one.verdict.scores) for one in found["whole"]] == [{"mean_combined": 0.375}]
     assert (found["expected"], found["reasons"]) == ([], [])

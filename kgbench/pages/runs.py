@@ -144,7 +144,10 @@ def _results(view: View, run: RunInfo) -> dict[str, Any]:
     of_run = {"runGraph": run.graph}
     tables = {BOARD: results.board, TASKS: results.tasks}
     queries_of: dict[str, list[tuple[str, dict[str, str]]]] = {
-        OUTCOMES: [("outcome-counts", {"suite": run.suite, "run": run.iri})],
+        OUTCOMES: [
+            (name, {"suite": run.suite, "run": run.iri})
+            for name in ("outcome-counts", "reported-outcomes")
+        ],
         USAGE: [("run-usage", of_run), ("run-prices", of_run)],
         PROGRESS: [("run-progress", of_run)],
         **{

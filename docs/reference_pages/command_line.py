@@ -15,8 +15,8 @@ INTRODUCTION = """\
 # Command line
 
 This page is generated from the commands. `kgbench COMMAND --help` (`-h`) prints the options that
-people use most, `--help-all` all of them. Before the command, `kgbench` accepts `--debug` (which shows the traceback
-of an error), `--version`, and the options of [shell completion](../completion.md).
+people use most, `--help-all` all of them. Before the command, `kgbench` accepts `--debug` (which
+shows the traceback of an error), `--version`, and the options of [shell completion](../tutorial.md).
 
 | exit code | meaning |
 |---|---|

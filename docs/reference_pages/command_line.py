@@ -16,7 +16,8 @@ INTRODUCTION = """\
 
 This page is generated from the commands. `kgbench COMMAND --help` (`-h`) prints the options that
 people use most, `--help-all` all of them. Before the command, `kgbench` accepts `--debug` (which
-shows the traceback of an error), `--version`, and the options of [shell completion](../tutorial.md).
+shows the traceback of an error), `--version`, and the options of
+[shell completion](../tutorial.md#shell-completion).
 
 | exit code | meaning |
 |---|---|

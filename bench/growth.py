@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How time, memory and disk grow with the number of dialogues: the table of docs/scaling.md.
+"""How time, memory and disk grow with the number of dialogues: the table of docs/benchmarks.md.
 
 Each step is a separate process over a store of published dialogues, imported repeatedly: in new
 runs, and under new model names until there are eight times as many models as were published.

@@ -39,7 +39,7 @@ def test_every_benchmark_is_told_of():
 
 def test_the_commands_of_the_page_can_be_given():
     """The options of the benchmarks and the queries of their store exist."""
-    ((_, block),) = documented.blocks(PAGE)
+    (block,) = [body for mark, body in documented.blocks(PAGE) if mark == "sh"]
     lines = [shlex.split(line, comments=True) for line in block.splitlines()]
     handed = [word.removeprefix("BENCH=") for line in lines for word in line if "BENCH=" in word]
     named = [word for text in handed for word in text.partition(" --")[0].split()]

@@ -19,6 +19,7 @@ from tests.docs.test_sessions import PAGES
 #: content is read by the tests of this file. Pages in ``PAGES`` are executed from top to bottom.
 TESTED_BY = {
     "benchmarks.md": "docs/test_benchmarks.py",
+    "challenges.md": "docs/test_text2sparql.py",
     "completion.md": "cli/test_completion.py",
     "configuration.md": "config/test_docs.py",
     "connectors.md": "docs/test_connectors.py",
@@ -32,15 +33,11 @@ TESTED_BY = {
     "remote-store.md": "store/test_docs.py",
     "running.md": "engine/test_docs.py",
     "serve.md": "serve/test_docs.py",
-    "testing.md": "testing/test_testing.py",
     "text2kgbench.md": "docs/test_text2kg.py",
-    "text2sparql.md": "docs/test_text2sparql.py",
     "validation.md": "validators/test_validation_table.py",
-    "w3c-tests.md": "tasks/test_w3c_rdf12.py",
-    "blinkg.md": "tasks/test_blinkg.py",
 } | dict.fromkeys(PAGES, "docs/test_sessions.py")
 #: Pages whose commands need other machines, hours or a release; they are only read here.
-READ_ONLY = {"releasing.md", "scaling.md"}
+READ_ONLY = {"releasing.md"}
 
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(documented.DOCS.glob("*.md"))}
 BLOCKS = [

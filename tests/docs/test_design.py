@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walks through the code name existing modules and functions."""
+"""``docs/design.md``: the walks through the code name existing modules and functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+PAGE = Path(__file__).parents[2] / "docs" / "design.md"
 HOPS = re.findall(r"`(kgbench(?:\.\w+)+)(?::(\w+))?`", PAGE.read_text(encoding="utf-8"))
 
 

@@ -9,11 +9,16 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.characters import BOM, after_bom, without_bom
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.importers import inspect_files
 from kgbench.importers.rdf import parsing
 from kgbench.rdf import declared
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.serve import protocol, request_parsing
+from kgbench.signing import keys as signing_keys
 from kgbench.store.back_ends import find
+from kgbench.tasks import catalogue, keys, texts
+from tests.support.families import cases
 
 TRIPLE = "<urn:a> <urn:b> <urn:c> ."
 DOCUMENTS = {
@@ -22,6 +27,8 @@ DOCUMENTS = {
     "N-Quads": TRIPLE,
     "TriG": f"{{ {TRIPLE} }}",
     "JSON-LD": json.dumps({"@id": "urn:a", "urn:b": {"@id": "urn:c"}}),
+    "RDF/XML": '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="urn:">'
+    '<r:Description r:about="urn:a"><b r:resource="urn:c"/></r:Description></r:RDF>',
 }
 BYTES = f"{BOM}{TRIPLE}".encode()
 
@@ -69,3 +76,31 @@ def test_blocks_of_answers():
     (block,) = fenced_blocks(f"{BOM}```turtle\n{BOM}{TRIPLE} # {BOM}\n```")
 
     assert block.body == f"{TRIPLE} # {BOM}\n"
+
+
+def test_answers():
+    """An answer begins after the mark, whatever its task class expects."""
+    (case,) = cases("Text2AnswerListOrga-turtle", 1)
+    answer = catalogue.module(case.task_class).reference(case)
+    requests = [JudgeRequest(case, (text,)) for text in (answer, BOM + answer)]
+    plain, marked = judge_batch(requests, JudgeLimits())
+
+    assert plain.scores == marked.scores
+    assert set(plain.scores.values()) == {1.0}
+
+
+def test_keys_logs_and_prompts(tmp_path):
+    """Key files, logs of Inspect AI and the prompts of task classes are read."""
+    path = tmp_path / "file"
+    path.write_text(f"{BOM}# a key\nabc", encoding="utf-8")
+    assert keys.read_key_file(path) == "abc"
+    path.write_text(f"{BOM}a prompt\n", encoding="utf-8")
+    assert texts._read(path) == "a prompt"
+    path.write_text(f'{BOM}{{"eval": {{}}}}', encoding="utf-8")
+    assert inspect_files.read(path).samples == ()
+    key = signing_keys.SigningKey.new()
+    key.keep(tmp_path / "key")
+    for name in ("key", "key.pub"):
+        (tmp_path / name).write_bytes(BOM.encode() + (tmp_path / name).read_bytes())
+    assert signing_keys.public_key(str(tmp_path / "key.pub")) == key.public
+    assert signing_keys.SigningKey.read(tmp_path / "key") == key

@@ -161,7 +161,7 @@ def _chat_options(options: dict[str, Any]) -> dict[str, Json]:
     if template is not None:
         in_file = "{" not in template
         try:
-            text = Path(template).read_text(encoding="utf-8") if in_file else template
+            text = Path(template).read_text(encoding="utf-8-sig") if in_file else template
         except (OSError, UnicodeDecodeError) as error:
             raise ModelSpecError(f"the chat template {template} cannot be read: {error}") from None
         chosen["chat_template"] = text

@@ -84,7 +84,7 @@ def _rows(triples: Iterator[ox.Triple]) -> tuple[Row, ...]:
 
 
 def _text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+    return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def _folders(root: Path) -> list[Path]:

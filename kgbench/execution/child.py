@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from kgbench.characters import BOM
 from kgbench.children import lockdown
 from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.execution import frames, on_variants
@@ -124,7 +125,7 @@ class _Judge:
         self, module: TaskModule, case: Case, request: Mapping[str, Any], executor: Executor
     ) -> Verdict:
         """Return the verdict of the task class, or of the policy of this process."""
-        answers: Sequence[str] = request["answers"]
+        answers: Sequence[str] = [answer.removeprefix(BOM) for answer in request["answers"]]
         if on_variants.VARIANTS_KEY in case.data:
             return on_variants.judge(case, answers, executor, module)
         if self._policy is None and "prompts" in request:

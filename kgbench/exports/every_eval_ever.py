@@ -103,7 +103,7 @@ def check(records_: Mapping[str, Json], schema: Path | None, shipped_schema: str
         text = (
             resources.text("shapes", shipped_schema)
             if schema is None
-            else schema.read_text("utf-8")
+            else schema.read_text("utf-8-sig")
         )
         rules = json.loads(text)
         checker = validators.validator_for(rules)

@@ -149,7 +149,7 @@ def _zstandard(name: str, content: bytes, member: zipfile.ZipInfo) -> bytes:
 
 def _object(name: str, content: bytes) -> dict[str, Json]:
     try:
-        value = json.loads(content.decode("utf-8", "surrogatepass"), parse_constant=_constant)
+        value = json.loads(content.decode("utf-8-sig", "surrogatepass"), parse_constant=_constant)
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{name}: no log of Inspect AI: it is not JSON ({error})") from None
     if not isinstance(value, dict):

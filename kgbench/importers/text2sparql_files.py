@@ -172,7 +172,7 @@ def _is_questions(path: Path) -> bool:
     Files about the site or systems do not.
     """
     try:
-        text = path.read_bytes()[: 1 << 16].decode("utf-8", "replace")
+        text = path.read_bytes()[: 1 << 16].decode("utf-8-sig", "replace")
     except OSError as error:
         raise ImportRefused(f"{path} cannot be read: {error.strerror or error}") from error
     return all(form.search(text) for form in _QUESTIONS)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -25,7 +26,7 @@ from kgbench.vocab import RDF
 
 _EXPRESSIONS: Final = ("template", "reference", "constant")
 _ROOTS: Final = frozenset({"MappingDirectory", "CurrentWorkingDirectory"})
-_USUAL: Final = {"encoding": "utf-8", "compression": "none"}
+_USUAL: Final = {"encoding": "UTF-8", "compression": "none"}
 """What a mapping may say about the files, which are given as texts."""
 _KINDS_WITH_ITERATOR: Final = frozenset({"json", "xml"})
 
@@ -113,9 +114,11 @@ class _Reader:
         source = self._one(node, "source")
         for name, usual in _USUAL.items():
             value = self._optional(source, name)
-            if value is not None and _text(value).rpartition("/")[2].casefold() != usual:
+            if value is None:
+                continue
+            if re.split("[/#]", _text(value))[-1].casefold() != usual.casefold():
                 raise MappingError(
-                    f"{value} is no {name} of the sources: it is {usual.upper()} for all of them"
+                    f"{value} is no {name} of the sources: it is {usual} for all of them"
                 )
         nulls = {_text(null) for holder in (node, source) for null in self._all(holder, "null")}
         path = None if iterator is None else _text(iterator)

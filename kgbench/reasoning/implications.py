@@ -172,7 +172,7 @@ class _Reader:
             return "class", [node]
         names = self._values[node].keys() - _AXIOMS.keys() - _ANNOTATIONS - {"type", ""}
         name = next(iter(names - {"onProperty", "onClass"}), "")
-        if names != {name, *_ARGUMENTS.get(name, ())}:
+        if name not in _ARGUMENTS or names != {name, *_ARGUMENTS[name]}:
             raise NoImplications(f"{node} is no class expression of OWL 2 RL")
         arguments = self._only(node, *_ARGUMENTS[name], name)
         if name in {"intersectionOf", "unionOf", "oneOf"}:

@@ -4,36 +4,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 _NEGATION = r"(?:\b(?:not|neither|nor|never|cannot)|n['\u2019]t)\s+(?:be(?:en)?\s+|[a-z]+ly\s+)*"
 
 
-def read_word(
-    answer: str, words: Iterable[str], phrases: Mapping[str, str] | None = None
-) -> str | None:
+def read_word(answer: str, words: Iterable[str]) -> str | None:
     """Return the one of ``words`` (in lower case) that an answer has; ``None`` if it is not one.
 
     It may have the word more than once, in any case and with other text around it. Words after a
-    negation do not count. If an answer has none of the words, ``phrases`` (each with its word)
-    count in the same way, and so does the only word that is not negated.
+    negation do not count.
 
     >>> read_word("**Unknown**: it is neither true nor false.", ["true", "false", "unknown"])
     'unknown'
     >>> read_word("not true", ["true", "false"])
-    >>> words, phrases = ["true", "false", "unknown"], {"holds": "true", "fails": "false"}
-    >>> [read_word(text, words, phrases) for text in ("It holds.", "It neither holds nor fails.")]
-    ['true', 'unknown']
     """
     text = " ".join(answer.lower().split())
-    meanings = {word: word for word in words}
-    found = {match[2] for match in _pattern(tuple(meanings)).finditer(text) if not match[1]}
-    if not found and phrases is not None:
-        known = {**meanings, **phrases}
-        matches = list(_pattern(tuple(known)).finditer(text))
-        found = {known[match[2]] for match in matches if not match[1]}
-        found = found or meanings.keys() - {known[match[2]] for match in matches}
+    found = {match[2] for match in _pattern(tuple(words)).finditer(text) if not match[1]}
     return found.pop() if len(found) == 1 else None
 
 

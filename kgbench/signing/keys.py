@@ -118,7 +118,7 @@ def public_key(name_or_text: str) -> str:
     text = name_or_text
     if not name_or_text.startswith(_PUBLIC_BEGINS):
         try:
-            with Path(name_or_text).open(encoding="ascii") as file:
+            with Path(name_or_text).open(encoding="utf-8-sig") as file:
                 text = file.read(_LARGEST).strip()
         except (OSError, ValueError):
             text = ""

@@ -133,8 +133,8 @@ def _install_hint(name: str) -> str:
 def _read(path: Path) -> str:
     descriptor = _opened.get(path)
     if descriptor is None:
-        return path.read_text(encoding="utf-8")
-    return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode("utf-8")
+        return path.read_text(encoding="utf-8-sig")
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode("utf-8-sig")
 
 
 def _content(source: Path) -> bytes:

@@ -45,7 +45,7 @@ def published_key() -> str:
 def read_key_file(path: Path) -> str:
     """Read the key in a file: its only line that is neither empty nor begins with ``#``."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         reason = error.strerror or error
         raise ResourceError(f"the key file {path} cannot be read: {reason}") from error

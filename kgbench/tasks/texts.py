@@ -85,7 +85,7 @@ def clear_caches() -> None:
 @cache
 def _read(path: Path) -> str:
     try:
-        return canary.without_line(_content(path).decode("utf-8")).removesuffix("\n")
+        return canary.without_line(_content(path).decode("utf-8-sig")).removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ResourceError(f"the text {path} of a task cannot be read: {error}") from error
 

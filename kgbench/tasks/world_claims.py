@@ -13,32 +13,18 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.scoring.single_words import read_word
 from kgbench.tasks import catalogue, serialising, texts
+from kgbench.tasks.claim_verdicts import read_verdict
 from kgbench.tasks.world_questions import world_of
 from kgbench.vocab import OWL
 from kgbench.worlds import claims, generator, questions
-from kgbench.worlds.claim_graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
+from kgbench.worlds.claim_graphs import UNKNOWN, VERDICTS
 
 NAME: Final = "ClaimCheckWorld"
 _PREFIXES: Final = {
     **questions.PREFIXES,
     "owl": str(OWL),
     "r": generator.RESOURCE,
-}
-# The words of the prompt and of entailment tasks for the three verdicts.
-_PHRASES: Final = {
-    phrase: verdict
-    for verdict, phrases in {
-        ENTAILED: "entails, entail, entailment, implied, implies, follows from, follow from",
-        CONTRADICTED: "contradicts, contradict, contradiction, contradictory, inconsistent with, "
-        "conflicts with, refutes, refuted",
-        UNKNOWN: "leaves it open, leaves the claim open, left open, is open, remains open, "
-        "cannot be determined, can not be determined, can't be determined, cannot be decided, "
-        "undetermined, undecided, not known, neutral, not enough information, "
-        "insufficient information",
-    }.items()
-    for phrase in phrases.split(", ")
 }
 
 
@@ -68,7 +54,7 @@ def prompt(case: Case) -> str:
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no parsing
     """Compare the verdict in the last answer with the right one."""
     answer = answers[-1]
-    verdict = read_word(answer, VERDICTS, _PHRASES)
+    verdict = read_verdict(answer)
     expected = case.data["verdict"]
     scores = {
         "correct": float(verdict == expected),

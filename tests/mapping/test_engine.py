@@ -298,6 +298,7 @@ def test_what_explodes_is_stopped():
     ("said", "is_right"),
     [
         ("r:encoding r:UTF-8 ; r:compression r:none", True),
+        ("r:compression <http://semweb.mmlab.be/ns/rml-compression#none>", True),
         ("r:encoding r:UTF-16", False),
         ("r:compression r:gzip", False),
     ],

@@ -76,6 +76,7 @@ def test_each_kind_of_generated_axiom_has_implications(kind):
         "o:A rdfs:subClassOf [ owl:onProperty o:p ; owl:maxCardinality 2 ] .",
         "o:A rdfs:subClassOf [ owl:onProperty o:p , o:q ; owl:hasValue o:i ] .",
         "o:A rdfs:subClassOf [] .",
+        "o:A rdfs:subClassOf [ owl:unionof ( o:B o:C ) ] .",
         "o:A rdfs:subClassOf 'B' .",
         "[ owl:onProperty o:p ; owl:allValuesFrom o:B ] rdfs:subClassOf o:A .",
         "[ owl:complementOf o:B ] rdfs:subClassOf o:A .",

@@ -182,31 +182,3 @@ def test_errors_of_both_kinds_are_told_apart():
         ("entailed", "unknown"),
         ("contradicted", "unknown"),
     }
-
-
-@pytest.mark.parametrize(
-    ("answer", "verdict"),
-    [
-        ("The graph entails the claim.", "entailed"),
-        ("**Entailment**", "entailed"),
-        ("It contradicts the claim", "contradicted"),
-        ("Verdict: contradiction", "contradicted"),
-        ("The graph neither entails nor contradicts the claim.", "unknown"),
-        ("Neither entailed nor contradicted", "unknown"),
-        ("The claim is left open.", "unknown"),
-        ("It cannot be determined.", "unknown"),
-        ("entailed, as the opposite would be a contradiction", "entailed"),
-        ("The claim follows from the graph.", "entailed"),
-        ("There is not enough information.", "unknown"),
-        ("It does not follow from the graph, and does not conflict with it.", None),
-        ("The graph does not entail the claim.", None),
-        ("It entails it, or contradicts it.", None),
-        ("yes", None),
-    ],
-)
-def test_plain_phrasings_of_verdicts(answer, verdict):
-    """Plain phrasings count where none of the words of the prompt is used."""
-    (case,) = cases("ClaimCheckWorld-natural-1", 1)
-    found = catalogue.module("ClaimCheckWorld").judge(case, [answer], PlainExecutor())
-
-    assert found.infos["verdict"] == verdict

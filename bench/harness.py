@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LEAST = 3
-PACKAGES = ("kgbench", "pyoxigraph", "rdflib", "pyshacl", "openai")
+PACKAGES = ("kgbench", "pyoxigraph", "rdflib", "openai")
 
 
 @dataclass(frozen=True)

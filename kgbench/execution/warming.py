@@ -10,7 +10,6 @@ from kgbench.policies import within_rows
 from kgbench.policies.policy import Policy, policies
 from kgbench.scoring import json_ld
 from kgbench.tasks import catalogue, texts
-from kgbench.validation import foreign
 
 _DOCUMENTS = {
     "turtle": '@prefix e: <http://example.org/> .\ne:a e:b 1, 2.5, "x"@en, [] .',
@@ -47,7 +46,6 @@ _QUERIES = (
 )
 LOADERS: Mapping[str, Callable[[], None]] = {
     "row matching": within_rows.prepare,
-    "pySHACL": foreign.load_pyshacl,
     "PyLD": json_ld.load,
 }
 """Optional parts that task classes may name in ``LOADS``."""

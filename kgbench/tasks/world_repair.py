@@ -16,11 +16,11 @@ from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.tasks import catalogue, serialising, texts, turtle_answers, world_violations
 from kgbench.tasks.world_questions import world_of
-from kgbench.validation.foreign import Finding, ForeignShapes, IllFormedShapes, load_core
+from kgbench.validation import IllFormedShapes
+from kgbench.validation.foreign import Finding, ForeignShapes
 from kgbench.worlds import shape_cases
 
 NAME: Final = "ShaclRepairWorld"
-LOADS: Final = ("pySHACL",)
 _MOST: Final = 10  # violations in feedback
 
 
@@ -88,11 +88,6 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
 def reference(case: Case) -> str:
     """Return the reference answer: the graph with the fewest changes that make it conform."""
     return f"```turtle\n{case.data['repaired']}\n```"
-
-
-def prepare() -> None:
-    """Load files and libraries for judging processes, which cannot open files."""
-    load_core()
 
 
 def _needless(case: Case, triples: Sequence[ox.Triple], executor: Executor) -> int:

@@ -9,23 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import pyoxigraph as ox
-
 from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.scoring.mutation import Discrimination, discrimination
 from kgbench.tasks import catalogue, texts, turtle_answers
 from kgbench.tasks.world_questions import schema, world_of
-from kgbench.validation import foreign
-from kgbench.validation.foreign import ForeignShapes, IllFormedShapes
-from kgbench.vocab import SH
+from kgbench.validation import IllFormedShapes
+from kgbench.validation.foreign import ForeignShapes
 from kgbench.worlds import generator, shape_cases, shape_trials
 from kgbench.worlds.model import load_model
 
 NAME: Final = "Text2ShaclWorld"
-LOADS: Final = ("pySHACL",)
 EVERYTHING, NOTHING, SOME = "refuses-everything", "refuses-nothing", "discriminates"
-_QUERIES: Final = {SH[name] for name in ("select", "ask", "construct")}
 _NO_SCORES: Final = {"accepted": 0.0, "refused": 0.0, "balancedAccuracy": 0.0, "informedness": 0.0}
 
 
@@ -71,7 +66,6 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         outcome = turtle_answers.outcome(answer, usable=False)
         return Verdict(scores, infos, outcome, *(read.feedback if goes_on else (None, None)))
     try:
-        _refuse_unusable_queries(read.triples, executor)
         shapes = ForeignShapes(read.triples)
         result = _validate_graphs(case, shapes)
     except IllFormedShapes as error:
@@ -93,7 +87,6 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     infos |= {
         "shapesOutcome": EVERYTHING if everything else NOTHING if nothing else SOME,
         "balancedAccuracyByComponent": result.accuracies,
-        "engine": shapes.engine,
     }
     if not goes_on or (shapes.have_targets and _select_nodes(case, shapes)):
         return Verdict(scores, infos, Outcome.SCORED)
@@ -107,8 +100,7 @@ def reference(case: Case) -> str:
 
 
 def prepare() -> None:
-    """Load files and libraries for judging processes, which cannot open files."""
-    foreign.load_core()
+    """Load files for judging processes, which cannot open files."""
     load_model()
 
 
@@ -128,18 +120,6 @@ def _select_nodes(case: Case, shapes: ForeignShapes) -> bool:
     """Return whether ``shapes`` are about any node of the graphs of a case."""
     graphs = shape_trials.trial_graphs(_world(case), case.parameters["level"], case.data["draw"])
     return any(shapes.select(graph.triples) for graph in graphs)
-
-
-def _refuse_unusable_queries(triples: Sequence[ox.Triple], executor: Executor) -> None:
-    """Refuse shapes with queries that do not parse, or are never executed (to other servers)."""
-    for triple in triples:
-        if triple.predicate.value in _QUERIES and isinstance(triple.object, ox.Literal):
-            result = executor.results(triple.object.value, "", {})
-            if result.refused:
-                raise IllFormedShapes(f"a query in the shapes is never executed: {result.error}")
-            error = executor.check(triple.object.value, {})
-            if error is not None:
-                raise IllFormedShapes(f"a query in the shapes is not SPARQL: {error}")
 
 
 def _world(case: Case) -> generator.World:

@@ -14,12 +14,21 @@ import pyoxigraph as ox
 from kgbench.errors import ResourceError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import quads, shipped
+from kgbench.rdf.quads import IndexedQuads
 from kgbench.tasks import declaration
-from kgbench.validation import with_pyshacl
-from kgbench.validation.with_pyshacl import Violation
-from kgbench.vocab import KGB, RDF, RDFS, SKOS, compact
+from kgbench.validation import (
+    SHAPE_FILES,
+    Complaint,
+    Data,
+    Shape,
+    compiled,
+    complaints,
+    declared_shapes,
+)
+from kgbench.validation.paths import list_members
+from kgbench.vocab import KGB, RDF, RDFS, SH, SKOS, compact
 
-_LONGEST = 300  # characters of a validator's message that are shown
+_IN, _PATH = ox.NamedNode(SH["in"]), ox.NamedNode(SH.path)
 _PREFIX = re.compile(
     rf"^\s*@?prefix\s+([\w-]*):\s*<{re.escape(KGB)}>", re.IGNORECASE | re.MULTILINE
 )
@@ -52,16 +61,15 @@ def check_declaration(path: Path) -> DeclarationFaults:
         return DeclarationFaults([Fault(f"it cannot be read: {error}")])
     unknown = {iri for triple in triples for iri in _own_terms(triple)} - terms()
     levels, shape = [], []
-    for violation in with_pyshacl.validate(with_pyshacl.rdflib_graph(triples), "tasks"):
-        if violation.path in {compact(iri) for iri in unknown}:
+    for complaint in complaints(Data(IndexedQuads(triples)), _shapes()):
+        if complaint.path in {compact(iri) for iri in unknown}:
             continue  # reported as an unknown term
-        allowed = _allowed_values().get(violation.path or "")
-        if violation.component == "sh:InConstraintComponent" and allowed:
-            levels.append(_disallowed_value(violation, allowed, text))
+        allowed = _allowed_values().get(complaint.path or "")
+        if complaint.component == "In" and allowed:
+            levels.append(_disallowed_value(complaint, allowed, text))
         else:
-            shape.append(
-                Fault(f"{_node_name(violation.focus, triples)}: {_violation_message(violation)}")
-            )
+            name = _node_name(str(getattr(complaint.focus, "value", complaint.focus)), triples)
+            shape.append(Fault(f"{name}: {_message(complaint)}"))
     if not (unknown or levels or shape):
         try:
             declaration.read(path)
@@ -82,17 +90,19 @@ def terms() -> frozenset[str]:
 @cache
 def _allowed_values() -> Mapping[str, tuple[str, ...]]:
     """Return the allowed values of each kgbench property for which the shapes list them."""
-    import rdflib
-    from rdflib import SH
-    from rdflib.collection import Collection
-
-    declared_shapes = with_pyshacl.shapes_for(rdflib.Graph(), "tasks")
+    graph = Data(declared_shapes(SHAPE_FILES["tasks"]))
     return {
-        compact(str(path)): tuple(map(str, Collection(declared_shapes, values)))
-        for node, values in declared_shapes.subject_objects(SH["in"])
-        for path in declared_shapes.objects(node, SH.path)
-        if str(path).startswith(KGB)
+        compact(path.value): tuple(member.value for member in list_members(graph, values))
+        for node in graph.subjects(_IN)
+        for values in graph.values(node, _IN)
+        for path in graph.values(node, _PATH)
+        if isinstance(path, ox.NamedNode) and path.value.startswith(KGB)
     }
+
+
+@cache
+def _shapes() -> list[Shape]:
+    return compiled(declared_shapes(SHAPE_FILES["tasks"]))
 
 
 def _own_terms(triple: ox.Triple) -> Iterator[str]:
@@ -110,10 +120,10 @@ def _unknown_term(iri: str, text: str) -> Fault:
     return Fault(f"the vocabulary has no term {term}: {hint}", _line_of(text, shown))
 
 
-def _disallowed_value(violation: Violation, allowed: Sequence[str], text: str) -> Fault:
-    value = violation.value or ""
+def _disallowed_value(complaint: Complaint, allowed: Sequence[str], text: str) -> Fault:
+    value = complaint.value or ""
     hint = nearest(value.strip('"'), allowed)
-    return Fault(f"{violation.path} cannot be {value}: {hint}", _line_of(text, value.strip('"')))
+    return Fault(f"{complaint.path} cannot be {value}: {hint}", _line_of(text, value.strip('"')))
 
 
 def _line_of(text: str, term: str) -> int | None:
@@ -142,17 +152,14 @@ def _node_name(focus: str, triples: Sequence[ox.Triple]) -> str:
     return " ".join([kind, *names[:1]]) if kind and (names or "://" not in focus) else focus
 
 
-def _violation_message(violation: Violation) -> str:
-    """Return a message for a violation.
-
-    Some of the validator's own messages contain whole shapes.
-    """
-    if violation.component == "sh:XoneConstraintComponent":
+def _message(complaint: Complaint) -> str:
+    """Return a message for a violation."""
+    if complaint.component == "Xone":
         return "it fits none, or more than one, of the alternatives that shapes/tasks.ttl allows"
-    if violation.component == "sh:ClosedConstraintComponent":
-        return f"it cannot have the property {violation.path}"
-    if violation.component == "sh:MinCountConstraintComponent":
-        return f"{violation.path} is missing"
-    value = "" if violation.value is None else f" (found: {violation.value})"
-    path = f"{violation.path}: " if violation.path else ""
-    return f"{path}{violation.message[:_LONGEST]}{value}"
+    if complaint.component == "Closed":
+        return f"it cannot have the property {complaint.path}"
+    if complaint.component == "MinCount":
+        return f"{complaint.path} is missing"
+    value = "" if complaint.value is None else f" (found: {complaint.value})"
+    path = f"{complaint.path}: " if complaint.path else ""
+    return f"{path}{complaint.message}{value}"

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Validation of graphs against SHACL shapes: large result sets, configurations, shapes of others.
 
-:mod:`kgbench.validation.with_pyshacl` supports all of SHACL, but takes a minute for results that
-:func:`complaints` validates in a second, node by node and straight from a store. That function
-supports the part of SHACL core that kgbench's shapes use, and refuses shapes with other parameters
-instead of ignoring these. A test holds the two to the same findings.
+:func:`complaints` supports SHACL Core and constraints in SPARQL, node by node and straight from a
+store. Shapes with anything else are refused, because a silently ignored constraint is worse than
+none. Tests hold it to the test suites of the W3C and to the findings of pySHACL.
 """
 
 from kgbench.validation.checking import Complaint, complaints
-from kgbench.validation.compiling import Shape, compiled, declared_shapes
-from kgbench.validation.data import Data
-from kgbench.validation.results import result_shapes, whole_shapes
+from kgbench.validation.compiling import Shape, compiled
+from kgbench.validation.data import Data, IllFormedShapes
+from kgbench.validation.declared import (
+    SHAPE_FILES,
+    declared_shapes,
+    result_shapes,
+    whole_shapes,
+)
 
 __all__ = [
+    "SHAPE_FILES",
     "Complaint",
     "Data",
+    "IllFormedShapes",
     "Shape",
     "compiled",
     "complaints",

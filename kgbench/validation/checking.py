@@ -51,17 +51,17 @@ def validate_node(data: Data, shape: Shape, node: Term) -> Iterator[Complaint]:
     """Yield the validation results of one shape for one node."""
     values = [node] if shape.path is None else shape.path(data, node)
     for constraint in shape.constraints:
-        for value, message in constraint.check(data, node, values):
+        for breach in constraint.check(data, node, values):
             yield Complaint(
                 shape.name,
                 constraint.component,
                 node,
-                shape.path_name,
-                None if value is None else term_text(value),
-                shape.message or message,
+                breach.path or shape.path_name,
+                None if breach.value is None else term_text(breach.value),
+                breach.message if breach.worded else shape.message or breach.message,
                 shape.severity,
                 shape,
-                value,
+                breach.value,
                 constraint.inner,
             )
     for inner in shape.properties:

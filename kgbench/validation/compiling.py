@@ -1,57 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilation of a graph of SHACL shapes to functions that check one node.
-
-An unsupported parameter of a shape raises :class:`~kgbench.errors.ResourceError`, because a
-silently ignored constraint is worse than none.
-"""
+"""Compilation of a graph of SHACL shapes to functions that check one node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
-from kgbench import resources
-from kgbench.errors import ResourceError
 from kgbench.rdf.quads import Quads
-from kgbench.validation import components
-from kgbench.validation.data import Data, Term
-from kgbench.validation.paths import Path, list_members, path
-from kgbench.vocab import OWL, RDF, RDFS, SH, compact
+from kgbench.validation import components, sparql
+from kgbench.validation.data import TYPE, Data, IllFormedShapes, Term
+from kgbench.validation.parameters import DECISIVE, check
+from kgbench.validation.paths import Path, list_members, path, path_name
+from kgbench.validation.sparql import Component, Owner
+from kgbench.vocab import OWL, RDFS, SH, compact
 
 Target: TypeAlias = Callable[[Data], list[Term]]
 """A function from data to the nodes that a shape applies to."""
 
 _SH = str(SH)
-_TYPE = ox.NamedNode(RDF.type)
+_TRUE = ox.Literal(value=True)
+_PROPERTY, _SPARQL = ox.NamedNode(SH.property), ox.NamedNode(SH.sparql)
+_OF_QUERIES = ("select", "prefixes")
+_MOST_LISTED = 5  # most faults of shapes listed in a message
 # A shape that is a class is about its instances (section 2.1.3.3). The recommendation names
 # instances of rdfs:Class only; owl:Class is a subclass of it that shapes graphs seldom declare so.
 CLASSES = (ox.NamedNode(RDFS.Class), ox.NamedNode(OWL.Class))
 """Classes of classes."""
-_FALSE = ox.Literal(value=False)
-TARGETS = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
-"""The parameters that select the target nodes of a shape."""
-# Parameters without a constraint, or read together with another parameter.
-_NOT_CONSTRAINTS = frozenset(
-    {
-        SH.path,
-        SH.property,
-        SH.message,
-        SH.name,
-        SH.description,
-        SH.order,
-        SH.group,
-        SH.severity,
-        SH.deactivated,
-        SH.ignoredProperties,
-        SH.flags,
-        SH.qualifiedValueShape,
-        SH.defaultValue,
-    }
-)
 # Parameters with words for people, and the attributes of a shape that hold them.
 _TEXTS = {"message": "message", "name": "label", "description": "description"}
 
@@ -64,6 +43,7 @@ class Shape:
     """
 
     name: str
+    node: Term
     label: str | None = None
     description: str | None = None
     targets: list[Target] = field(default_factory=list)
@@ -75,46 +55,57 @@ class Shape:
     properties: list[Shape] = field(default_factory=list)
 
 
-def declared_shapes(names: Iterable[str]) -> ox.Store:
-    """Load the files of ``shapes/`` with the given names into one shapes graph."""
-    store = ox.Store()
-    for name in names:
-        store.load(resources.text("shapes", name).encode(), format=ox.RdfFormat.TURTLE)
-    return store
-
-
 def compiled(shapes: Quads) -> list[Shape]:
     """Compile a shapes graph; return the shapes with targets.
 
-    Raises :class:`~kgbench.errors.ResourceError` if a shape has an unsupported parameter.
+    Raises :class:`~kgbench.validation.data.IllFormedShapes` if the shapes break the syntax rules of
+    SHACL, are recursive, or have anything that this engine does not know.
     """
     reader = _Reader(Data(shapes))
-    return [shape for shape in map(reader.shape, reader.nodes()) if shape.targets]
-
-
-def targets(shapes: Quads) -> dict[Term, list[Target]]:
-    """Return the targets of each shape that has any, also of shapes that cannot be compiled."""
-    reader = _Reader(Data(shapes))
-    return {node: found for node in reader.nodes() if (found := list(reader.targets(node)))}
+    try:
+        found = [reader.shape(node) for node in reader.nodes()]
+    except RecursionError as error:
+        raise IllFormedShapes("the shapes are nested too deeply") from error
+    if reader.faults:
+        more = len(reader.faults) - _MOST_LISTED
+        listed = "; ".join(sorted(reader.faults)[:_MOST_LISTED])
+        rest = f"; and {more} more faults" if more > 0 else ""
+        raise IllFormedShapes(f"the shapes cannot be used: {listed}{rest}")
+    return [shape for shape in found if shape.targets]
 
 
 class _Reader:
-    """A reader of a shapes graph that reads each shape once, so that shapes may share others."""
+    """A reader of a shapes graph that reads each shape once, so that shapes may share others.
+
+    ``faults`` are sentences about what cannot be used.
+    """
 
     def __init__(self, graph: Data) -> None:
         self.graph = graph
+        self.faults: set[str] = set()
         self.shape = cache(self._shape)
+        self._open: set[Term] = set()
+        self._components: list[Component] = []
+        with self._noting("the shapes graph"):
+            self._components = sparql.components(graph)
 
     def nodes(self) -> Iterator[Term]:
-        """Yield the shapes that are not deactivated."""
+        """Yield the shapes that are not deactivated (section 2.1 says which nodes are shapes)."""
         nodes: dict[Term, None] = {}
         for kind in (SH.NodeShape, SH.PropertyShape):
             nodes.update(dict.fromkeys(self.graph.instances(ox.NamedNode(kind))))
-        for target in TARGETS:  # a node with a target is a shape even without an explicit type
-            nodes.update(dict.fromkeys(self.graph.subjects(ox.NamedNode(SH[target]))))
+        for name in (*DECISIVE, "target"):
+            nodes.update(dict.fromkeys(self.graph.subjects(ox.NamedNode(SH[name]))))
         for node in nodes:
             if not self._is_deactivated(node):
                 yield node
+
+    @contextmanager
+    def _noting(self, subject: str) -> Iterator[None]:
+        try:
+            yield
+        except IllFormedShapes as fault:
+            self.faults.add(f"{subject}: {fault}")
 
     def _is_deactivated(self, node: Term) -> bool:
         return any(v.value == "true" for v in self.values(node, "deactivated"))
@@ -123,32 +114,45 @@ class _Reader:
         return self.graph.values(node, ox.NamedNode(SH[name]))
 
     def _shape(self, node: Term) -> Shape:
-        shape = Shape(_name(node))
+        shape = Shape(_name(node), node)
         if self._is_deactivated(node):
             return shape
+        if node in self._open:
+            raise IllFormedShapes("it refers to itself, and SHACL leaves open what this means")
+        self._open.add(node)
         for name, attribute in _TEXTS.items():
             for text in self.values(node, name):
                 setattr(shape, attribute, text.value)
         for severity in self.values(node, "severity"):
             shape.severity = severity.value.removeprefix(_SH)
-        for path_node in self.values(node, "path"):
-            shape.path, shape.path_name = path(self.graph, path_node)
-        shape.targets = list(self.targets(node))
+        text = None
+        with self._noting(shape.name):
+            for path_node in self.values(node, "path"):
+                shape.path, text = path(self.graph, path_node)
+                shape.path_name = path_name(text)
+            self._check_kind(node, shape)
+        shape.targets = list(self._targets(node))
+        owner = Owner(node, text)
+        subject = f"{shape.name}{'' if text is None else f' of {shape.path_name}'}"
         for predicate, objects in self.graph.about(node).items():
-            if predicate.value.startswith(_SH) and predicate.value not in _NOT_CONSTRAINTS:
-                self._add_parameter(shape, node, predicate.value.removeprefix(_SH), objects)
-        for inner in self.values(node, "property"):
-            if not self._is_deactivated(inner):
-                shape.properties.append(self._property_shape(inner, shape))
+            if predicate.value.startswith(_SH):
+                with self._noting(subject):
+                    self._add_parameter(shape, owner, predicate.value.removeprefix(_SH), objects)
+        for component in self._components:
+            with self._noting(subject):
+                shape.constraints += sparql.declared_constraints(self.graph, component, owner)
+        self._open.discard(node)
         return shape
 
-    def _property_shape(self, node: Term, holder: Shape) -> Shape:
-        shape = self.shape(node)
-        if not isinstance(node, ox.NamedNode):
-            shape.name = holder.name
-        return shape
+    def _check_kind(self, node: Term, shape: Shape) -> None:
+        kinds = [kind.value for kind in self.graph.values(node, TYPE)]
+        is_property = SH.PropertyShape in kinds or self.graph.sources(node, _PROPERTY)
+        if shape.path is None and is_property:
+            raise IllFormedShapes("a property shape needs sh:path")
+        if shape.path is not None and SH.NodeShape in kinds:
+            raise IllFormedShapes("a sh:NodeShape has no sh:path")
 
-    def targets(self, node: Term) -> Iterator[Target]:
+    def _targets(self, node: Term) -> Iterator[Target]:
         if any(self.graph.is_a(node, cls) for cls in CLASSES):
             yield partial(Data.instances, cls=node)
         for cls in self.values(node, "targetClass"):
@@ -160,38 +164,59 @@ class _Reader:
         for prop in self.values(node, "targetObjectsOf"):
             yield partial(Data.objects, predicate=prop)
 
-    def _add_parameter(self, shape: Shape, node: Term, name: str, objects: list[Term]) -> None:
-        if name.startswith("target"):
-            if name not in TARGETS:
-                raise ResourceError(f"shape {shape.name}: sh:{name} is not known here")
-            return
-        if name == "qualifiedValueShapesDisjoint" and objects == [_FALSE]:
-            return
-        if name == "closed":
-            if any(value != _FALSE for value in objects):
-                shape.constraints.append(components.closed(self._allowed(node)))
-            return
-        for value in objects:
-            shape.constraints.append(self._constraint(shape.name, node, name, value))
+    def _add_parameter(self, shape: Shape, owner: Owner, name: str, values: list[Term]) -> None:
+        node = owner.node
+        if name in _OF_QUERIES and self.graph.sources(node, _SPARQL):
+            return  # the shape is also a constraint in SPARQL
+        check(self.graph, name, values, has_path=shape.path is not None)
+        if name == "closed" and values == [_TRUE]:
+            shape.constraints.append(components.closed(self._allowed(node)))
+        for value in values:
+            if name == "property" and not self._is_deactivated(value):
+                shape.properties.append(self._property_shape(value, shape))
+            elif name == "sparql":
+                shape.constraints += sparql.sparql_constraint(self.graph, value, owner)
+            elif (constraint := self._constraint(node, name, value)) is not None:
+                shape.constraints.append(constraint)
 
-    def _constraint(self, shape: str, node: Term, name: str, value: Term) -> components.Constraint:
+    def _property_shape(self, node: Term, holder: Shape) -> Shape:
+        shape = self.shape(node)
+        if not isinstance(node, ox.NamedNode):
+            shape.name = holder.name
+        return shape
+
+    def _constraint(self, node: Term, name: str, value: Term) -> components.Constraint | None:
         if name in components.SIMPLE:
             return components.SIMPLE[name](value)
-        if name in components.LOGICAL:
-            shapes = [self.shape(member) for member in list_members(self.graph, value)]
-            return components.LOGICAL[name](shapes)
         if name in components.OF_SHAPES:
             return components.OF_SHAPES[name](self.shape(value))
         if name in components.OF_LISTS:
             return components.OF_LISTS[name](list_members(self.graph, value))
+        if name in components.LOGICAL:
+            shapes = [self.shape(member) for member in list_members(self.graph, value)]
+            return components.LOGICAL[name](shapes)
         if name == "pattern":
             flags = "".join(flag.value for flag in self.values(node, "flags"))
             return components.pattern(value.value, flags)
-        if name in components.QUALIFIED:
-            inner = self.values(node, "qualifiedValueShape")
-            if len(inner) == 1:
-                return components.QUALIFIED[name](self.shape(inner[0]), int(value.value))
-        raise ResourceError(f"shape {shape}: sh:{name} is not known here; pySHACL may know it")
+        return self._qualified(node, name, value)
+
+    def _qualified(self, node: Term, name: str, value: Term) -> components.Constraint | None:
+        inner = self.values(node, "qualifiedValueShape")
+        if name not in ("qualifiedMinCount", "qualifiedMaxCount") or len(inner) != 1:
+            return None
+        siblings = [self.shape(one) for one in self._siblings(node, inner[0])]
+        return components.qualified(name, int(value.value), self.shape(inner[0]), siblings)
+
+    def _siblings(self, node: Term, own: Term) -> set[Term]:
+        """Return the shapes whose values do not count for a qualified shape (section 4.7.3)."""
+        if self.values(node, "qualifiedValueShapesDisjoint") != [_TRUE]:
+            return set()
+        return {
+            other
+            for holder in self.graph.sources(node, _PROPERTY)
+            for sibling in self.values(holder, "property")
+            for other in self.values(sibling, "qualifiedValueShape")
+        } - {own}
 
     def _allowed(self, node: Term) -> frozenset[Any]:
         """Return the properties that a closed shape allows."""

@@ -13,15 +13,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
-from kgbench.validation.data import Data, Term
+from kgbench.validation.data import Data, IllFormedShapes, Term
 from kgbench.validation.literals import comparable, is_before_or_same, is_well_formed
 from kgbench.vocab import SH, compact
 
 if TYPE_CHECKING:
     from kgbench.validation.compiling import Shape
 
-Broken: TypeAlias = Iterator[tuple[Term | None, str]]
-"""The violations of a constraint: the value (``None``: no single value) and a message."""
+
+class Breach(NamedTuple):
+    """A violation of a constraint: the value (``None``: no single value) and a message.
+
+    ``path`` is reported instead of that of the shape, and the message instead of ``sh:message``
+    of the shape if it is ``worded`` by the author of the shape.
+    """
+
+    value: Term | None
+    message: str
+    path: str | None = None
+    worded: bool = False
+
+
+Broken: TypeAlias = Iterator[Breach]
+"""The violations of a constraint."""
 
 
 class Constraint(NamedTuple):
@@ -41,7 +55,7 @@ def _each(component: str, holds: Callable[[Data, Term], bool], message: str) -> 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
         for value in values:
             if not holds(data, value):
-                yield value, message
+                yield Breach(value, message)
 
     return Constraint(component, check)
 
@@ -51,7 +65,7 @@ def _min_count(value: Term) -> Constraint:
 
     def check(_: Data, __: Term, values: list[Term]) -> Broken:
         if len(values) < least:
-            yield None, f"has {len(values)} values, needs at least {least}"
+            yield Breach(None, f"has {len(values)} values, needs at least {least}")
 
     return Constraint("MinCount", check)
 
@@ -61,7 +75,7 @@ def _max_count(value: Term) -> Constraint:
 
     def check(_: Data, __: Term, values: list[Term]) -> Broken:
         if len(values) > most:
-            yield None, f"has {len(values)} values, may have at most {most}"
+            yield Breach(None, f"has {len(values)} values, may have at most {most}")
 
     return Constraint("MaxCount", check)
 
@@ -75,7 +89,7 @@ def _datatype(datatype: Term) -> Constraint:
     return _each("Datatype", holds, f"is not a well-formed {compact(datatype.value)}")
 
 
-_KINDS: Mapping[str, tuple[type, ...]] = {
+KINDS: Mapping[str, tuple[type, ...]] = {
     SH.IRI: (ox.NamedNode,),
     SH.BlankNode: (ox.BlankNode,),
     SH.Literal: (ox.Literal,),
@@ -83,10 +97,11 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     SH.BlankNodeOrLiteral: (ox.BlankNode, ox.Literal),
     SH.IRIOrLiteral: (ox.NamedNode, ox.Literal),
 }
+"""The types of the terms of each node kind."""
 
 
 def _node_kind(kind: Term) -> Constraint:
-    kinds = _KINDS[kind.value]
+    kinds = KINDS[kind.value]
     return _each("NodeKind", lambda _, v: isinstance(v, kinds), f"is not a {compact(kind.value)}")
 
 
@@ -126,18 +141,18 @@ def _bound(component: str, words: str, *, above: bool, strict: bool, bound: Term
 def _has_value(expected: Term) -> Constraint:
     def check(_: Data, __: Term, values: list[Term]) -> Broken:
         if expected not in values:
-            yield None, f"lacks the value {term_text(expected)}"
+            yield Breach(None, f"lacks the value {term_text(expected)}")
 
     return Constraint("HasValue", check)
 
 
 def _unique_lang(value: Term) -> Constraint:
     def check(_: Data, __: Term, values: list[Term]) -> Broken:
-        if value.value not in ("true", "1"):
+        if value.value != "true":  # "1" is not what section 4.4.5 names
             return
         tags = [v.language.lower() for v in values if isinstance(v, ox.Literal) and v.language]
         for tag in sorted({tag for tag in tags if tags.count(tag) > 1}):
-            yield None, f"has several values in the language '{tag}'"
+            yield Breach(None, f"has several values in the language '{tag}'")
 
     return Constraint("UniqueLang", check)
 
@@ -146,9 +161,9 @@ def _equals(other: Term) -> Constraint:
     def check(data: Data, focus: Term, values: list[Term]) -> Broken:
         others = data.values(focus, other)
         for value in (v for v in values if v not in others):
-            yield value, f"is no value of {compact(other.value)}"
+            yield Breach(value, f"is no value of {compact(other.value)}")
         for value in (v for v in others if v not in values):
-            yield value, f"is a value of {compact(other.value)} only"
+            yield Breach(value, f"is a value of {compact(other.value)} only")
 
     return Constraint("Equals", check)
 
@@ -156,7 +171,7 @@ def _equals(other: Term) -> Constraint:
 def _disjoint(other: Term) -> Constraint:
     def check(data: Data, focus: Term, values: list[Term]) -> Broken:
         for value in (v for v in data.values(focus, other) if v in values):
-            yield value, f"is a value of {compact(other.value)}, too"
+            yield Breach(value, f"is a value of {compact(other.value)}, too")
 
     return Constraint("Disjoint", check)
 
@@ -167,7 +182,7 @@ def _ordered(component: str, other: Term, *, strict: bool) -> Constraint:
             for later in data.values(focus, other):
                 same = strict and comparable(value) == comparable(later)
                 if same or not is_before_or_same(value, later):
-                    yield value, f"comes after {compact(other.value)} {later.value}"
+                    yield Breach(value, f"comes after {compact(other.value)} {later.value}")
 
     return Constraint(component, check)
 
@@ -196,14 +211,18 @@ SIMPLE: Mapping[str, Callable[[Term], Constraint]] = {
 def pattern(text: str, flags: str) -> Constraint:
     """Require values to match a regular expression somewhere.
 
-    Raises :class:`re.error` for an ill-formed expression or an unknown flag.
+    Raises :class:`~kgbench.validation.data.IllFormedShapes` for an ill-formed expression or an
+    unknown flag.
     """
     flags_by_letter = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE}
     if "q" in flags:  # the text itself (XPath and XQuery Functions 3.1, section 5.6.1.1)
         text, flags = re.escape(text), flags.replace("q", "")
     if unknown := set(flags) - flags_by_letter.keys():
-        raise re.error(f"there is no flag {min(unknown)}")
-    expression = re.compile(text, sum(flags_by_letter[flag] for flag in set(flags)))
+        raise IllFormedShapes(f"sh:flags: there is no flag {min(unknown)}")
+    try:
+        expression = re.compile(text, sum(flags_by_letter[flag] for flag in set(flags)))
+    except (re.error, OverflowError) as error:
+        raise IllFormedShapes(f"sh:pattern has no regular expression: {error}") from error
 
     def holds(_: Data, value: Term) -> bool:
         return not isinstance(value, ox.BlankNode) and expression.search(value.value) is not None
@@ -246,31 +265,32 @@ def closed(allowed: frozenset[Any]) -> Constraint:
         for value in values:
             for predicate, objects in data.about(value).items():
                 if predicate not in allowed:
-                    yield objects[0], f"{compact(predicate.value)} is not foreseen here"
+                    for each in objects:
+                        yield Breach(each, "is not foreseen here", compact(predicate.value))
 
     return Constraint("Closed", check)
 
 
-def _conforms(shape: Shape, data: Data, value: Term) -> bool:
+def conforms(shape: Shape, data: Data, value: Term) -> bool:
     """Return whether a node conforms to a shape with all its constraints and property shapes."""
     values = [value] if shape.path is None else shape.path(data, value)
     for constraint in shape.constraints:
         if next(constraint.check(data, value, values), None) is not None:
             return False
     return all(
-        _conforms(inner, data, inner_value) for inner in shape.properties for inner_value in values
+        conforms(inner, data, inner_value) for inner in shape.properties for inner_value in values
     )
 
 
 def node_constraint(shape: Shape) -> Constraint:
     """Require values to conform to a shape."""
-    conforms = partial(_conforms, shape)
-    return _each("Node", conforms, f"does not conform to {shape.name}")._replace(inner=shape)
+    holds = partial(conforms, shape)
+    return _each("Node", holds, f"does not conform to {shape.name}")._replace(inner=shape)
 
 
 def not_constraint(shape: Shape) -> Constraint:
     """Require values not to conform to a shape."""
-    return _each("Not", lambda d, v: not _conforms(shape, d, v), f"conforms to {shape.name}")
+    return _each("Not", lambda d, v: not conforms(shape, d, v), f"conforms to {shape.name}")
 
 
 OF_SHAPES: Mapping[str, Callable[[Shape], Constraint]] = {
@@ -282,7 +302,7 @@ OF_SHAPES: Mapping[str, Callable[[Shape], Constraint]] = {
 def _logical(component: str, is_met: Callable[[int, int], bool], words: str) -> Any:
     def build(shapes: list[Shape]) -> Constraint:
         def holds(data: Data, value: Term) -> bool:
-            return is_met(sum(_conforms(shape, data, value) for shape in shapes), len(shapes))
+            return is_met(sum(conforms(shape, data, value) for shape in shapes), len(shapes))
 
         return _each(component, holds, f"does not conform to {words} of {len(shapes)} alternatives")
 
@@ -296,32 +316,23 @@ LOGICAL: Mapping[str, Callable[[list[Shape]], Constraint]] = {
 }
 
 
-def _at_least(shape: Shape, least: int) -> Constraint:
-    """Require at least a given number of values to conform to a shape."""
+def qualified(name: str, number: int, shape: Shape, siblings: list[Shape]) -> Constraint:
+    """Limit how many values conform to a shape, and to none of ``siblings``.
+
+    ``name`` is ``qualifiedMinCount`` or ``qualifiedMaxCount``.
+    """
+    is_least = name == "qualifiedMinCount"
+    limit = "needs at least" if is_least else "may have at most"
 
     def check(data: Data, _: Term, values: list[Term]) -> Broken:
-        count = sum(_conforms(shape, data, value) for value in values)
-        if count < least:
-            yield None, f"has {count} values as described, needs at least {least}"
+        count = sum(
+            conforms(shape, data, value) and not any(conforms(one, data, value) for one in siblings)
+            for value in values
+        )
+        if count < number if is_least else count > number:
+            yield Breach(None, f"has {count} values as described, {limit} {number}")
 
-    return Constraint("QualifiedMinCount", check)
-
-
-def _at_most(shape: Shape, max_count: int) -> Constraint:
-    """Require at most a given number of values to conform to a shape."""
-
-    def check(data: Data, _: Term, values: list[Term]) -> Broken:
-        count = sum(_conforms(shape, data, value) for value in values)
-        if count > max_count:
-            yield None, f"has {count} values as described, may have at most {max_count}"
-
-    return Constraint("QualifiedMaxCount", check)
-
-
-QUALIFIED: Mapping[str, Callable[[Shape, int], Constraint]] = {
-    "qualifiedMinCount": _at_least,
-    "qualifiedMaxCount": _at_most,
-}
+    return Constraint("QualifiedMinCount" if is_least else "QualifiedMaxCount", check)
 
 
 def term_text(term: Term) -> str:

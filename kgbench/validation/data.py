@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
+from kgbench.errors import ResourceError
 from kgbench.rdf.quads import Quads
 from kgbench.vocab import RDF, RDFS
 
@@ -19,6 +21,10 @@ _SUBCLASS = ox.NamedNode(RDFS.subClassOf)
 _CACHE_SIZE = 50_000  # most cached nodes, which bounds memory for databases of any size
 
 
+class IllFormedShapes(ResourceError):
+    """Shapes cannot be used for validation; the message gives the reasons."""
+
+
 class Data:
     """A reader of triples by node with a bounded cache."""
 
@@ -27,6 +33,18 @@ class Data:
         self.about = lru_cache(_CACHE_SIZE)(self._about)
         self.types = lru_cache(_CACHE_SIZE)(self._types)
         self.subclasses = lru_cache(None)(self._subclasses)
+
+    @cached_property
+    def store(self) -> ox.Store:
+        """The triples as the default graph of a database, for queries."""
+        store = ox.Store()
+        store.extend(self.quads(ox.DefaultGraph()))
+        return store
+
+    def quads(self, graph: ox.NamedNode | ox.DefaultGraph) -> Iterator[ox.Quad]:
+        """Yield all triples as quads of one graph."""
+        for quad in self._pattern(None, None, None, None):
+            yield ox.Quad(quad.subject, quad.predicate, quad.object, graph)
 
     def values(self, node: Term, predicate: ox.NamedNode) -> list[Term]:
         """Return the distinct values of ``predicate`` at ``node``."""

@@ -19,15 +19,45 @@ import pyoxigraph as ox
 from kgbench.vocab import RDF, XSD
 
 _INTEGER = re.compile(r"[+-]?\d+")
-_NATURAL = re.compile(r"\+?\d+|-0+")
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _DOUBLE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?INF|NaN")
-_DATE = re.compile(r"-?\d{4,}-\d{2}-\d{2}(Z|[+-]\d{2}:\d{2})?")
-_DATETIME = re.compile(r"-?\d{4,}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?")
+_ZONE = r"(Z|[+-]\d{2}:\d{2})?"
+_DATE = re.compile(r"-?\d{4,}-\d{2}-\d{2}" + _ZONE)
+_DATETIME = re.compile(r"-?\d{4,}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?" + _ZONE)
+_DURATION = re.compile(r"-?P(?=.)(\d+Y)?(\d+M)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?")
+# The least and the greatest value of each datatype derived from integers.
+_INTEGERS: dict[str, tuple[int | None, int | None]] = {
+    XSD.integer: (None, None),
+    XSD.nonNegativeInteger: (0, None),
+    XSD.positiveInteger: (1, None),
+    XSD.nonPositiveInteger: (None, 0),
+    XSD.negativeInteger: (None, -1),
+    XSD.long: (-(1 << 63), (1 << 63) - 1),
+    XSD.int: (-(1 << 31), (1 << 31) - 1),
+    XSD.short: (-(1 << 15), (1 << 15) - 1),
+    XSD.byte: (-(1 << 7), (1 << 7) - 1),
+    XSD.unsignedLong: (0, (1 << 64) - 1),
+    XSD.unsignedInt: (0, (1 << 32) - 1),
+    XSD.unsignedShort: (0, (1 << 16) - 1),
+    XSD.unsignedByte: (0, (1 << 8) - 1),
+}
 
 
 def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
     return lambda text: pattern.fullmatch(text) is not None
+
+
+def _is_integer(least: int | None, most: int | None) -> Callable[[str], bool]:
+    if least is None and most is None:
+        return _matches(_INTEGER)
+
+    def holds(text: str) -> bool:
+        if _INTEGER.fullmatch(text) is None:
+            return False
+        value = Decimal(text)  # of any length, which int() does not read
+        return (least is None or value >= least) and (most is None or value <= most)
+
+    return holds
 
 
 def _is_moment(text: str) -> bool:
@@ -55,13 +85,20 @@ def _is_base64(text: str) -> bool:
 
 
 _FORMS: dict[str, Callable[[str], bool]] = {
-    XSD.integer: _matches(_INTEGER),
-    XSD.nonNegativeInteger: _matches(_NATURAL),
+    **{datatype: _is_integer(*bounds) for datatype, bounds in _INTEGERS.items()},
     XSD.decimal: _matches(_DECIMAL),
     XSD.double: _matches(_DOUBLE),
+    XSD.float: _matches(_DOUBLE),
     XSD.boolean: _matches(re.compile("true|false|1|0")),
     XSD.dateTime: _is_moment,
     XSD.date: _is_day,
+    XSD.time: _matches(re.compile(r"\d{2}:\d{2}:\d{2}(\.\d+)?" + _ZONE)),
+    XSD.gYear: _matches(re.compile(r"-?\d{4,}" + _ZONE)),
+    XSD.gYearMonth: _matches(re.compile(r"-?\d{4,}-\d{2}" + _ZONE)),
+    XSD.gMonth: _matches(re.compile(r"--\d{2}" + _ZONE)),
+    XSD.gMonthDay: _matches(re.compile(r"--\d{2}-\d{2}" + _ZONE)),
+    XSD.gDay: _matches(re.compile(r"---\d{2}" + _ZONE)),
+    XSD.duration: _matches(_DURATION),
     XSD.base64Binary: _is_base64,
     XSD.hexBinary: _matches(re.compile("([0-9a-fA-F]{2})*")),
     RDF.JSON: _is_json,
@@ -120,15 +157,17 @@ def _day(text: str) -> date | None:
         return None
 
 
+def _truth(text: str) -> tuple[bool]:
+    """Return a value that compares with truth values only, although Python's are numbers."""
+    return (text in ("true", "1"),)
+
+
 _ORDERED: dict[str, Callable[[str], Any]] = {
-    XSD.integer: _exact,
-    XSD.nonNegativeInteger: _exact,
-    XSD.decimal: _exact,
+    **dict.fromkeys((*_INTEGERS, XSD.decimal), _exact),
     XSD.double: _double,
+    XSD.float: _double,
+    XSD.boolean: _truth,
     XSD.dateTime: _moment,
     XSD.date: _day,
     XSD.string: str,
 }
-
-KNOWN_DATATYPES = frozenset({*_FORMS, *_ORDERED, RDF.langString})
-"""The datatypes whose values are supported."""

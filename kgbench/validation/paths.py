@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import pyoxigraph as ox
 
-from kgbench.errors import ResourceError
-from kgbench.validation.data import Data, Term
+from kgbench.validation.data import Data, IllFormedShapes, Term
 from kgbench.vocab import RDF, SH, compact
 
 Path: TypeAlias = Callable[[Data, Term], list[Term]]
@@ -17,6 +17,7 @@ Path: TypeAlias = Callable[[Data, Term], list[Term]]
 
 _FIRST, _REST, _NIL = (ox.NamedNode(RDF[name]) for name in ("first", "rest", "nil"))
 _INVERSE, _ALTERNATIVE = ox.NamedNode(SH.inversePath), ox.NamedNode(SH.alternativePath)
+_IRI = re.compile("<([^<>]*)>")
 _QUANTIFIERS = {
     ox.NamedNode(SH.zeroOrMorePath): "*",
     ox.NamedNode(SH.oneOrMorePath): "+",
@@ -27,43 +28,58 @@ _QUANTIFIERS = {
 def list_members(shapes: Data, head: Term) -> list[Term]:
     """Return the members of an RDF list.
 
-    Raises :class:`~kgbench.errors.ResourceError` if the list is ill-formed.
+    Raises :class:`~kgbench.validation.data.IllFormedShapes` if the list is ill-formed.
     """
     result: list[Term] = []
     seen: set[Term] = set()
     while head != _NIL:
         members, rest = shapes.values(head, _FIRST), shapes.values(head, _REST)
         if len(members) != 1 or len(rest) != 1 or head in seen:
-            raise ResourceError(f"the shapes hold a list that is not one, at {head}")
+            raise IllFormedShapes("a list is not one: each part has one rdf:first, one rdf:rest")
         result.append(members[0])
         seen.add(head)
         head = rest[0]
     return result
 
 
-def path(shapes: Data, node: Term) -> tuple[Path, str]:
-    """Return the path that a node of a shapes graph describes, and its text for messages.
+def path(shapes: Data, node: Term, *, inverse: bool = False) -> tuple[Path, str]:
+    """Return the path that a node of a shapes graph describes, and its text in SPARQL.
 
-    Raises :class:`~kgbench.errors.ResourceError` if the path is ill-formed.
+    With ``inverse``, the path leads from its end to its start. Raises
+    :class:`~kgbench.validation.data.IllFormedShapes` if the path is ill-formed.
     """
     if isinstance(node, ox.NamedNode):
-        return _property(node), compact(node.value)
+        return (_inverse(node), f"^{node}") if inverse else (_property(node), str(node))
     if shapes.values(node, _FIRST):
-        steps = [path(shapes, step) for step in list_members(shapes, node)]
-        return _sequence([step for step, _ in steps]), "/".join(name for _, name in steps)
+        steps = _members(shapes, node, inverse=inverse)
+        ordered = steps[::-1] if inverse else steps
+        return _sequence([step for step, _ in ordered]), "/".join(text for _, text in ordered)
     for inverted in shapes.values(node, _INVERSE):
-        if isinstance(inverted, ox.NamedNode):
-            return _inverse(inverted), f"^{compact(inverted.value)}"
+        return path(shapes, inverted, inverse=not inverse)
     for choices in shapes.values(node, _ALTERNATIVE):
-        alternatives = [path(shapes, choice) for choice in list_members(shapes, choices)]
-        return _alternative([way for way, _ in alternatives]), "|".join(
-            name for _, name in alternatives
-        )
+        ways = _members(shapes, choices, inverse=inverse)
+        return _alternative([way for way, _ in ways]), f"({'|'.join(text for _, text in ways)})"
     for predicate, quantifier in _QUANTIFIERS.items():
         for inner in shapes.values(node, predicate):
-            step, name = path(shapes, inner)
-            return _repeated(step, quantifier), f"({name}){quantifier}"
-    raise ResourceError(f"the shapes hold a path that cannot be followed, at {node}")
+            step, text = path(shapes, inner, inverse=inverse)
+            return _repeated(step, quantifier), f"({text}){quantifier}"
+    raise IllFormedShapes("sh:path is neither a property nor a path that SHACL knows")
+
+
+def path_name(text: str) -> str:
+    """Return the text of a path for messages: IRIs compact.
+
+    >>> path_name("^<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>/<urn:a>")
+    '^rdf:type/urn:a'
+    """
+    return _IRI.sub(lambda match: compact(match[1]), text)
+
+
+def _members(shapes: Data, head: Term, *, inverse: bool) -> Sequence[tuple[Path, str]]:
+    members = [path(shapes, one, inverse=inverse) for one in list_members(shapes, head)]
+    if len(members) < 2:  # noqa: PLR2004 - sections 2.3.1.2 and 2.3.1.3
+        raise IllFormedShapes("a sequence or choice of paths has at least two members")
+    return members
 
 
 def _property(predicate: ox.NamedNode) -> Path:

@@ -12,9 +12,9 @@ from pyshacl import validate
 from kgbench import config
 from kgbench.config import conformance, graphs, reading
 from kgbench.errors import ConfigurationError
-from kgbench.validation.with_pyshacl import rdflib_graph
 from kgbench.vocab import RDF
 from tests.support.config_files import GOOD, changed, shape_graph, write
+from tests.support.pyshacl_oracle import rdflib_graph
 
 TASK = "  - RdfFriendCount-turtle-1\n"
 MODEL = "  - baseline:oracle\n"

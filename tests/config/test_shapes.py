@@ -13,9 +13,9 @@ from rdflib import RDF, SH, Namespace
 
 from kgbench.config import conformance, graphs, yaml_tree
 from kgbench.config.trees import Several, Tree
-from kgbench.validation.with_pyshacl import rdflib_graph
 from kgbench.vocab import XSD
 from tests.support.config_files import shape_graph
+from tests.support.pyshacl_oracle import rdflib_graph
 
 SHAPE = Namespace("https://w3id.org/kgbench/shapes/configuration#")
 

@@ -32,10 +32,10 @@ from kgbench.errors import (
 )
 from kgbench.model import ModelSetup, Outcome, Reply
 from kgbench.rdf.declared import quads
-from kgbench.validation import with_pyshacl
 from tests.connectors import PATIENCE, asked, setup_for
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.replies import Prepared
+from tests.support.validation import report
 
 CALLER = Caller("openai:m", 1.0)
 ANSWERS = {Meaning.SCORED: None, Meaning.TRUNCATED: Outcome.TRUNCATED}
@@ -105,7 +105,7 @@ def _is_raised(meaning: Meaning, ask: Callable[[], Reply]) -> None:
 def test_the_table_conforms_to_its_shape() -> None:
     """Every row has a kind, a meaning, words, a source and a date; no word has two meanings."""
     text = resources.path("queries", "replies.ttl").read_bytes()
-    assert with_pyshacl.report(quads(text), "queries") == []
+    assert report(quads(text), "queries") == []
     for kind in Kind:
         words = [str(row.values[1]).casefold() for row in _rows(kind)]
         assert len(words) == len(set(words)), kind

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kgbench.rdf import digest
-from kgbench.validation import with_pyshacl
 from tests.support import documented_package
+from tests.support.validation import report
 
 KEY = "the key of a private benchmark"
 
@@ -43,7 +43,7 @@ def test_the_declaration_conforms() -> None:
 
     text = documented_package.files()["turtle_object_list/task.ttl"]
     triples = [quad.triple for quad in ox.parse(text.encode(), ox.RdfFormat.TURTLE)]
-    assert with_pyshacl.report(triples, "tasks") == []
+    assert report(triples, "tasks") == []
 
 
 def test_the_contract_is_kept(package: Path) -> None:

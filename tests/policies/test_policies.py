@@ -15,8 +15,8 @@ from kgbench.policies.terms import format_term, parse_term
 from kgbench.policies.values import by_value
 from kgbench.policies.whole_rows import TieGroup
 from kgbench.rdf.declared import quads
-from kgbench.validation import with_pyshacl
 from kgbench.vocab import XSD
+from tests.support.validation import report
 
 NAMES = ("grasp", "llm-kg-bench", "qald-macro", "rows", "spinach", "text2sparql-2025")
 
@@ -74,8 +74,8 @@ def test_declared_policies_conform_and_damaged_ones_do_not(old: str, new: str) -
     """The shapes accept the declared policies and refuse one with an unknown value."""
     text = resources.text("ontology", "policies.ttl")
     assert old in text
-    assert with_pyshacl.report(quads(text.encode()), "results") == []
-    assert with_pyshacl.report(quads(text.replace(old, new).encode()), "results") != []
+    assert report(quads(text.encode()), "results") == []
+    assert report(quads(text.replace(old, new).encode()), "results") != []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,7 +15,6 @@ from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.signing import Signer
 from kgbench.record import reading
 from kgbench.store import open_reader
-from kgbench.validation import with_pyshacl
 from kgbench.vocab import (
     DCAT,
     DCTERMS,
@@ -31,6 +30,7 @@ from kgbench.vocab import (
     compact,
 )
 from tests.publish.conftest import BASE, addresses, command, hasten, publish
+from tests.support.validation import report
 
 TABLES = "leaderboard/kgbench-1"
 
@@ -81,14 +81,14 @@ def names(site):
 
 
 def test_documents_conform_to_their_shapes(signed):
-    """Both pySHACL and the check of a publication find no violation."""
+    """Neither the shapes nor the check of a publication find a violation."""
     whole = stated(signed, *names(signed))
     kinds = {
         quad.object.value for quad in whole.quads_for_pattern(None, ox.NamedNode(RDF.type), None)
     }
     wanted = {KGB.Claim, SEC.Multikey, SEC.DataIntegrityProof}
     assert wanted <= kinds
-    assert with_pyshacl.report(whole, "companions") == []
+    assert report(whole, "companions") == []
     with PublicationFiles([signed]) as published:
         assert list(graphs.companions(published)) == []
 
@@ -121,7 +121,7 @@ def test_what_is_missing_or_wrong_is_told(signed, kind, prop, instead):
             whole.remove(quad)
             if instead is not None:
                 whole.add(ox.Quad(quad.subject, quad.predicate, instead))
-    assert with_pyshacl.report(whole, "companions")
+    assert report(whole, "companions")
 
 
 def test_the_check_names_the_document(signed, tmp_path):

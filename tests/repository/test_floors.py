@@ -18,7 +18,6 @@ HEAVY = (
         "google.genai",
         "rdflib",
         "pyld",
-        "pyshacl",
         "openai",
         "anthropic",
         "httpx2",

@@ -7,7 +7,7 @@ import pytest
 
 from kgbench import resources
 from kgbench.rdf.declared import quads
-from kgbench.validation import with_pyshacl
+from tests.support.validation import report
 
 RECORD = """@prefix kgb: <https://w3id.org/kgbench/ns#> .
 @prefix dcterms: <http://purl.org/dc/terms/> .
@@ -23,7 +23,7 @@ RECORD = """@prefix kgb: <https://w3id.org/kgbench/ns#> .
 
 def told(text: str) -> list[str]:
     """Return the complaints of the shapes about a declaration."""
-    return with_pyshacl.report(quads(text.encode()), "queries")
+    return report(quads(text.encode()), "queries")
 
 
 def test_shipped_records_conform() -> None:

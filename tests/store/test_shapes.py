@@ -11,8 +11,8 @@ import pytest
 
 from kgbench import resources
 from kgbench.store import Iris, open_store
-from kgbench.validation import with_pyshacl
 from kgbench.vocab import BASE
+from tests.support.validation import report
 
 PAGE = (Path(__file__).parents[2] / "docs" / "remote-store.md").read_text(encoding="utf-8")
 (OURS,) = re.findall(r"```turtle\n(.*?)```", PAGE, re.DOTALL)
@@ -21,7 +21,7 @@ KINDS = resources.text("store", "back-ends.ttl")
 
 def wrong(turtle):
     """Return the violations of a description."""
-    return with_pyshacl.report(ox.parse(turtle, ox.RdfFormat.TURTLE, base_iri=BASE), "stores")
+    return report(ox.parse(turtle, ox.RdfFormat.TURTLE, base_iri=BASE), "stores")
 
 
 @pytest.mark.parametrize("text", [OURS, KINDS])
@@ -57,8 +57,8 @@ def test_a_lease_conforms(remote):
     with open_store(remote) as store:
         store._lease.note_loading(iris.mint("runGraph", run="x"))
         triples = list(store.triples(iris.mint("leaseGraph")))
-        assert with_pyshacl.report(triples, "stores") == []
+        assert report(triples, "stores") == []
         for triple in triples:
             left = [one for one in triples if one != triple]
             needed = not triple.predicate.value.endswith(("#loading", "#type"))
-            assert (with_pyshacl.report(left, "stores") != []) is needed
+            assert (report(left, "stores") != []) is needed

@@ -8,6 +8,7 @@ engine of :mod:`kgbench.validation`; other tests hold it to the findings of pySH
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -15,7 +16,14 @@ import pyoxigraph as ox
 
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.store.embedded import EmbeddedStore
-from kgbench.validation import Data, result_shapes
+from kgbench.validation import (
+    SHAPE_FILES,
+    Data,
+    compiled,
+    complaints,
+    declared_shapes,
+    result_shapes,
+)
 from kgbench.validation.checking import validate_node
 
 _SHOWN = 20
@@ -31,6 +39,19 @@ def assert_conforms(store: Any) -> None:
     wrong = violations(store)
     more = "" if len(wrong) <= _SHOWN else f"\n... and {len(wrong) - _SHOWN} more"
     assert not wrong, "\n".join(wrong[:_SHOWN]) + more
+
+
+def report(data: Iterable[ox.Quad | ox.Triple], shape_set: str) -> list[str]:
+    """Return the violations of declared shapes, a sentence each; names of graphs are ignored.
+
+    ``shape_set`` is a key of :data:`kgbench.validation.SHAPE_FILES`.
+    """
+    graph = Data(IndexedQuads(data))
+    if shape_set == "results":
+        shapes = result_shapes(graph)
+    else:
+        shapes = compiled(declared_shapes(SHAPE_FILES[shape_set]))
+    return sorted(set(map(str, complaints(graph, shapes))))
 
 
 def violations(store: Any) -> list[str]:

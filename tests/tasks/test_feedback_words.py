@@ -9,7 +9,7 @@ import pytest
 from kgbench.execution.engines import engine
 from kgbench.scoring import json_ld
 from kgbench.tasks import catalogue, json_ld_answers
-from kgbench.validation.foreign import ForeignShapes, IllFormedShapes
+from kgbench.validation.foreign import ForeignShapes
 from tests.support.families import cases
 
 SHAPES = (
@@ -54,15 +54,6 @@ def test_messages_about_shapes(said, words):
 
     assert words in verdict.infos["shapesError"]
     assert words in verdict.next_prompt
-
-
-def test_errors_of_python_within_pyshacl(monkeypatch):
-    """An error of Python within pySHACL is a sentence about the shapes."""
-    monkeypatch.setattr("pyshacl.validate", lambda *_, **__: {}["x"])
-    triples = [quad.triple for quad in ox.parse(SHAPES.format(""), ox.RdfFormat.TURTLE)]
-
-    with pytest.raises(IllFormedShapes, match="another form than SHACL says"):
-        ForeignShapes(triples).by_pyshacl([])
 
 
 def test_literal_patterns():

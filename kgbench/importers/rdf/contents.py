@@ -24,7 +24,7 @@ import pyoxigraph as ox
 from kgbench import resources
 from kgbench.errors import ImportRefused
 from kgbench.store import layouts
-from kgbench.validation.with_pyshacl import SHAPE_FILES
+from kgbench.validation import SHAPE_FILES
 from kgbench.vocab import BASE, KGB, OUTCOME, PROV, RDF, compact
 
 ACTIVITY_KINDS = {

@@ -16,9 +16,16 @@ from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED
 from kgbench.rdf.quads import IndexedQuads
-from kgbench.validation import Data, compiled, complaints, declared_shapes, result_shapes
-from kgbench.validation.checking import Complaint
-from kgbench.validation.with_pyshacl import SHAPE_FILES
+from kgbench.validation import (
+    SHAPE_FILES,
+    Complaint,
+    Data,
+    IllFormedShapes,
+    compiled,
+    complaints,
+    declared_shapes,
+    result_shapes,
+)
 
 _COMPANIONS = (f"{CLAIMS}.ttl", KEYS, SIGNATURE)
 _FileOf = Callable[[Any], str]
@@ -76,41 +83,16 @@ def official(quads: Iterable[ox.Quad], shapes: Path, file_of: _FileOf) -> Iterat
 
     Raises :class:`~kgbench.errors.ResourceError` if the file has no usable shapes.
     """
-    import pyshacl
-    import rdflib
-    from rdflib import SH
-
-    from kgbench.validation.with_pyshacl import rdflib_graph
-    from kgbench.vocab import compact
-
-    graph = rdflib.Graph()
-    # The exceptions of parsers, patterns and queries in shapes have no common base class.
     try:
-        graph.parse(shapes)
-    except Exception as error:
+        stated = IndexedQuads(ox.parse(path=str(shapes), base_iri=shapes.absolute().as_uri()))
+    except (OSError, SyntaxError, ValueError) as error:
         raise ResourceError(f"the shapes in {shapes} cannot be read: {error}") from error
-    stated = rdflib_graph(quads)
     try:
-        _, results_graph, text = pyshacl.validate(stated, shacl_graph=graph)
-    except Exception as error:
-        raise ResourceError(f"the shapes in {shapes} cannot be used: {error}") from error
-    if not isinstance(results_graph, rdflib.Graph):
-        raise ResourceError(f"the shapes in {shapes} cannot be used: {text}")
-    for result in results_graph.subjects(rdflib.RDF.type, SH.ValidationResult):
-        focus = results_graph.value(result, SH.focusNode)
-        path = results_graph.value(result, SH.resultPath)
-        message = results_graph.value(result, SH.resultMessage)
-        component = str(results_graph.value(result, SH.sourceConstraintComponent)).rpartition("#")[
-            2
-        ]
-        yield Fault(
-            f"{shapes.name} {component.removesuffix('ConstraintComponent')}",
-            str(focus),
-            file_of(ox.NamedNode(str(focus))) if isinstance(focus, rdflib.URIRef) else "",
-            f"{'' if path is None else compact(str(path)) + ': '}{message}",
-            _OTHERWISE,
-            results_graph.value(result, SH.resultSeverity) != SH.Violation,
-        )
+        for complaint in complaints(Data(IndexedQuads(quads)), compiled(stated)):
+            fault = _fault(complaint, file_of(complaint.focus))
+            yield fault._replace(constraint=f"{shapes.name} {complaint.component}")
+    except IllFormedShapes as error:
+        raise ResourceError(f"{shapes}: {error}") from error
 
 
 def _fault(complaint: Complaint, file: str) -> Fault:

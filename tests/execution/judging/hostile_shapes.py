@@ -81,7 +81,7 @@ def hostile_shapes(port) -> Iterator[tuple[str, Hostile]]:
                 f"{START} ; sh:entailment <{url}> .",
                 f"{START} ; sh:nodeKind sh:IRI ; sh:prefixes <{url}> .",
             ),
-            SCORED,
+            (*SCORED, *REFUSED),
         ),
     )
     script = f'sh:jsFunctionName "f" ; sh:jsLibrary [ sh:jsLibraryURL "{url}" ]'
@@ -96,7 +96,8 @@ def hostile_shapes(port) -> Iterator[tuple[str, Hostile]]:
                 f":s a sh:NodeShape ; sh:target [ a sh:JSTarget ; {script} ] .",
                 f"{START} ; sh:expression [ sh:count [ sh:path rdfs:label ] ] .",
             ),
-            (*SCORED, *REFUSED),
+            REFUSED,
+            infos={"parseError": None},
         ),
     )
     yield (

@@ -225,11 +225,11 @@ REFUSED = {
     ),
     "a run invalidated by a run": (
         lambda f: [*f, in_run(f, PROV.wasInvalidatedBy, typed(f, KGB.Run))],
-        "prov:wasInvalidatedBy is not foreseen here",
+        "prov:wasInvalidatedBy: is not foreseen here",
     ),
     "a run that nobody has invalidated": (
         lambda f: [*f, in_run(f, PROV.wasInvalidatedBy, ox.Literal("nobody"))],
-        "prov:wasInvalidatedBy is not foreseen here",
+        "prov:wasInvalidatedBy: is not foreseen here",
     ),
 }
 

@@ -4,8 +4,8 @@
     python -m bench.stores [STORE] [--only SERVER ...]
 
 runs a quick start, or reads ``STORE``, and prints a table, of which docs/remote-store.md shows the
-main rows. Servers that are not installed are skipped with a message. Each analysis must give the same table as from
-``STORE`` itself, to the last digit.
+main rows. Servers that are not installed are skipped with a message. Each analysis must give the
+same table as from ``STORE`` itself, to the last digit.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
     python -m bench.engines [DUMP]
 
-runs a quick start, or reads a dump of ``kgbench store backup``, and prints the table of
-docs/remote-store.md. Engines that are not installed are skipped with a message.
+runs a quick start, or reads a dump of ``kgbench store backup``, and prints a table of load times,
+rows and slowest queries. Engines that are not installed are skipped with a message.
 """
 
 from __future__ import annotations

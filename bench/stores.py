@@ -3,9 +3,9 @@
 
     python -m bench.stores [STORE] [--only SERVER ...]
 
-runs a quick start, or reads ``STORE``, and prints the table of docs/remote-store.md. Servers that
-are not installed are skipped with a message. Each analysis must give the same table as from
-``STORE`` itself, to the last digit.
+runs a quick start, or reads ``STORE``, and prints a table, of which docs/remote-store.md shows the
+main rows. Servers that are not installed are skipped with a message. Each analysis must give the
+same table as from ``STORE`` itself, to the last digit.
 """
 
 from __future__ import annotations

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of ``docs/connectors.md`` that comes from what connectors declare.
-
-It stands in the page between two marks, where a test compares it with the declarations.
-``python -m docs.reference_pages.connectors`` writes it anew.
-"""
+"""The options of connectors and the table of replies, from what connectors declare."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from docs.reference_pages.declared import cell
 from kgbench.connectors import reply_signs
 from kgbench.connectors.declared import Declaration, declarations
 from kgbench.connectors.options import COMMON, Option
 
-PAGE = Path(__file__).resolve().parent.parent / "connectors.md"
-BEGIN = "<!-- declared: python -m docs.reference_pages.connectors writes this part -->\n"
-END = "<!-- end of what is declared -->\n"
+INTRODUCTION = """\
+# Connector options
+
+This page is generated from the declarations of the connectors. [Connectors](../connectors.md) says
+how a model is named, and has a recipe for each common server.
+"""
 ORDER = (
     "openai",
     "anthropic",
@@ -33,21 +31,15 @@ ORDER = (
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
-def part() -> str:
-    """Return the declarations in Markdown."""
+def page() -> str:
+    """Return the page in Markdown."""
     known = declarations()
     assert set(known) >= set(ORDER), "a built-in connector has no declaration"
-    lines = list(_servers(known))
+    lines = [INTRODUCTION, *_servers(known)]
     for name in ORDER:
         lines += _options(name, known[name])
-    lines += ["### All connectors", "", *_table(COMMON), "", *_replies(), ""]
+    lines += ["## All connectors", "", *_table(COMMON), "", *_replies(), ""]
     return "\n".join(lines)
-
-
-def renewed(page: str) -> str:
-    """Return ``page`` with this part as it is now."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}\n{part()}\n{END}{rest.partition(END)[2]}"
 
 
 def _servers(known: dict[str, Declaration]) -> Iterator[str]:
@@ -66,7 +58,7 @@ def _servers(known: dict[str, Declaration]) -> Iterator[str]:
 
 def _options(name: str, declared: Declaration) -> Iterator[str]:
     forms = " or ".join(f"`{form}`" for form in declared.specifications)
-    yield from (f"### {name}", "", f"Specification: {forms}.")
+    yield from (f"## {name}", "", f"Specification: {forms}.")
     if declared.sampling:
         taken = ", ".join(f"`{each}`" for each in sorted(declared.sampling))
         yield f"Sampling parameters: {taken}."
@@ -87,7 +79,7 @@ def _table(options: Mapping[str, Option]) -> Iterator[str]:
 
 def _replies() -> Iterator[str]:
     """Yield the table of replies, whose words are the same for all connectors."""
-    yield from ("### Replies", "", "| sign | words | meaning | source | declared |")
+    yield from ("## Replies", "", "| sign | words | meaning | source | declared |")
     yield "|---|---|---|---|---|"
     kinds = list(reply_signs.Kind)
     for sign in sorted(reply_signs.signs(), key=lambda row: kinds.index(row.kind)):
@@ -106,7 +98,3 @@ def _values(option: Option) -> str:
     if option.maximum is not None:
         return f"{kind} from {option.minimum:g} to {option.maximum:g}"
     return kind if option.minimum is None else f"{kind}, at least {option.minimum:g}"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text("utf-8")), encoding="utf-8")

@@ -52,7 +52,7 @@ COMMON = {
         str,
         None,
         meaning="the address of an MCP server, or a command that starts one: the model gets its "
-        "tools in place of the [task's](tools.md#tools-of-an-mcp-server)",
+        "tools in place of those of the task",
     ),
     "mcpVariables": Option(
         str,

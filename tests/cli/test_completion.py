@@ -18,7 +18,7 @@ from kgbench.cli import app, completion
 from kgbench.record import reading
 from kgbench.store import open_reader
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "completion.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tutorial.md").read_text("utf-8")
 #: The code of the console script, run under its name.
 KGBENCH = "import sys; sys.argv[0] = 'kgbench'; from kgbench.cli import main; main()"
 

@@ -7,20 +7,18 @@ from tests import documented
 
 #: The pages that are executed from top to bottom, each in its own empty folder.
 PAGES = (
-    "agents.md",
     "analyses.md",
     "claims.md",
-    "gpu-server.md",
-    "harvest.md",
     "judges.md",
-    "leak-protection.md",
     "new-connector.md",
     "new-data-set.md",
     "new-task-class.md",
     "own-compass.md",
     "policies.md",
+    "publish.md",
     "python.md",
-    "signing.md",
+    "security.md",
+    "serve.md",
     "tools.md",
     "tutorial.md",
     "twins.md",

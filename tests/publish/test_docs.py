@@ -1,32 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page about publishing describes the command and the files of the folder."""
+"""The page about publishing describes the files of the folder."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from typer.main import get_command
 
-from kgbench.cli import app
 from kgbench.publish import description
 from tests.publish.reading import dump
-
-CHECKING = {"--check", "--mldcat-shapes", "paths"}  # documented in the section on checks
 
 
 @pytest.fixture(scope="module")
 def text(repository):
     """Return the text of the page."""
     return (repository / "docs" / "publish.md").read_text(encoding="utf-8")
-
-
-def test_every_option_is_documented(text):
-    """The table of options has those of the command, and no others."""
-    command = get_command(app).commands["publish"]
-    options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} - {"--help", "-h"}
-    rows = re.findall(r"^\| (`-[^|]*)\|", text, re.MULTILINE)
-    assert options - CHECKING == {o for row in rows for o in re.findall(r"`(--?[a-z-]+)`", row)}
 
 
 def test_the_example_can_be_read(text, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/remote-store.md``: its commands, its description, its options and its variables."""
+"""``docs/remote-store.md``: its commands, its description and its variables."""
 
 from __future__ import annotations
 
@@ -61,20 +61,6 @@ def test_every_command_is_told_of():
     told = set(re.findall(r"^kgbench store ([a-z]+)", "\n".join(COMMANDS), re.MULTILINE))
 
     assert told == set(group.commands)
-
-
-def test_every_option_is_told_of():
-    """The page names every option of the commands, apart from --help and --json."""
-    group = typer.main.get_command(app).commands["store"]
-    names = {
-        name
-        for command in group.commands.values()
-        for parameter in command.params
-        for name in parameter.opts
-        if name.startswith("--")
-    }
-
-    assert {name for name in names if name not in PAGE} <= {"--help", "--json"}
 
 
 def test_every_variable_is_told_of():

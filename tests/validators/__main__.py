@@ -11,7 +11,7 @@ from tests.validators import artefacts, table
 
 
 def main() -> None:
-    """Publish both stores, run all validators, and write ``docs/validation.md``."""
+    """Publish both stores, run all validators, and write ``docs/publish.md``."""
     data = Path(os.environ["KGBENCH_EXTERNAL_DATA"]).resolve()
     with tempfile.TemporaryDirectory(prefix="kgbench-validation-") as folder:
         first, second = Path(folder) / "quick-start", Path(folder) / "published-models"

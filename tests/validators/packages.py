@@ -139,10 +139,10 @@ def _nanopublications(found: Artefacts) -> list[str]:
 
 
 def _signatures(found: Artefacts) -> list[str]:
-    """Check that the script of docs/signing.md accepts each claim and refuses a changed number."""
+    """Check that the script of docs/publish.md accepts each claim and refuses a changed number."""
     (script,) = [
         step.text
-        for step in documented.steps(documented.page("signing.md"))
+        for step in documented.steps(documented.page("publish.md"))
         if isinstance(step, documented.File) and step.name == "verify.py"
     ]
     faults = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of validation results, and its place in ``docs/validation.md``."""
+"""The table of validation results, and its place in ``docs/publish.md``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.validators.checks import CHECKS, Check
 from tests.validators.known import KNOWN
 from tests.validators.packages import PACKAGES
 
-PAGE = DOCS / "validation.md"
+PAGE = DOCS / "publish.md"
 CONFORMS, ABSENT = "conforms", "not installed"
 #: Used on the page only: nobody has run the validator over that store yet.
 NOT_RUN = "not run"
@@ -24,7 +24,7 @@ _HEAD = (
     "| artefact | validator | version | quick start | published models |\n|---|---|---|---|---|\n"
 )
 _REASONS = "| artefact | finding | reason |\n|---|---|---|\n"
-_RESULTS = re.compile(r"(?<=^## Results\n\n).*?(?=^## )", re.DOTALL | re.MULTILINE)
+_RESULTS = re.compile(r"(?<=^### Results\n\n).*?(?=^### )", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validators of other projects find no fault in the publications, as in ``docs/validation.md``.
+"""Validators of other projects find no fault in the publications, as in ``docs/publish.md``.
 
 They do find planted faults.
 """
@@ -173,7 +173,7 @@ def test_tables_are_written_and_read() -> None:
     """A table that is written into a page is read back with its numbers of violations."""
     cell = Cell((("Closed", 2), ("MinCount dcterms:title", 1)))
     rows = [Row("feed", "x", "1", (str(cell), CONFORMS)), Row("feed", "y", "-", (ABSENT, ABSENT))]
-    text = table.written("# A\n\n## Results\n\nold\n\n## More\n", rows)
+    text = table.written("# A\n\n### Results\n\nold\n\n### More\n", rows)
     assert table.shown(text) == rows
     assert (
         "| feed | x | 1 | 3 violations: Closed (2), MinCount dcterms:title (1) | conforms |" in text

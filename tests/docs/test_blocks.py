@@ -26,8 +26,6 @@ TESTED_BY = {
     "data-model.md": "docs/test_data_model.py",
     "doctor.md": "doctor/test_doctor.py",
     "exports.md": "exports/test_docs.py",
-    "inspect.md": "bridges/test_inspect.py",
-    "judges-example.md": "docs/test_judges_example.py",
     "papers.md": "analysis/test_papers.py",
     "publish.md": "publish/test_docs.py",
     "remote-store.md": "store/test_docs.py",

@@ -17,13 +17,11 @@ PAGES = (
     "new-connector.md",
     "new-data-set.md",
     "new-task-class.md",
-    "own-compass.md",
     "policies.md",
     "python.md",
     "signing.md",
     "tools.md",
     "tutorial.md",
-    "twins.md",
     "variants.md",
     "worlds.md",
 )

@@ -4,7 +4,8 @@
 A block marked ``LANGUAGE file=NAME`` is a file. A block marked ``console`` is a session: commands
 after ``$``, with here documents and continued lines, then their output. A line ``...`` of an output
 stands for any lines; a command without output must only succeed, and one that ends with ``&`` is a
-server, which runs until the end of the page.
+server, which runs until the end of the page. A block with another word in its mark, such as
+``console published``, is left to the test that has what it needs.
 
 ``python -m tests.documented PAGE ...`` writes the outputs of pages anew; a line ``?`` in the page
 is a placeholder for a first output.

@@ -36,10 +36,9 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def _below(name: str, found: Any) -> Iterator[tuple[str, Any]]:
-    inner = getattr(found, "commands", None)
-    if inner is None:
+    inner = getattr(found, "commands", {})
+    if not inner or found.invoke_without_command:
         yield name, found
-        return
     for each in sorted(inner):
         yield from _below(f"{name} {each}", inner[each])
 

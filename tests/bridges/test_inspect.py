@@ -28,7 +28,7 @@ from tests.support.commands import printed as command
 from tests.support.validation import assert_conforms
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "inspect.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "exports.md").read_text("utf-8")
 ONE, ROUNDS = "RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"
 #: Runs a task of kgbench with Inspect's mock model; the answers come from standard input.
 RUN = """

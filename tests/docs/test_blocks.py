@@ -24,8 +24,6 @@ TESTED_BY = {
     "connectors.md": "docs/test_connectors.py",
     "data-model.md": "docs/test_data_model.py",
     "exports.md": "exports/test_docs.py",
-    "inspect.md": "bridges/test_inspect.py",
-    "judges-example.md": "docs/test_judges_example.py",
     "papers.md": "analysis/test_papers.py",
     "remote-store.md": "store/test_docs.py",
     "running.md": "engine/test_docs.py",

@@ -13,7 +13,6 @@ PAGES = (
     "new-connector.md",
     "new-data-set.md",
     "new-task-class.md",
-    "own-compass.md",
     "policies.md",
     "publish.md",
     "python.md",
@@ -21,7 +20,6 @@ PAGES = (
     "serve.md",
     "tools.md",
     "tutorial.md",
-    "twins.md",
     "variants.md",
     "worlds.md",
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of kgbench for tests of other packages: scores, examples, contract, ``testing.md``."""
+"""The tools of kgbench for tests of other packages: scores, examples, contract, ``python.md``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgbench.execution.judging import JudgeLimits, end_child
 from kgbench.model import Outcome, Verdict
 from kgbench.testing import scores
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "testing.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
 LABEL = "RdfSyntaxFixList-turtle"
 
 
@@ -28,13 +28,13 @@ def child():
 def test_the_page_is_true(pytester, monkeypatch):
     """The tests on the page pass in a folder with an installed kgbench."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:cacheprovider")
-    ((name, text),) = re.findall(r"```python file=(\S+)\n(.*?)```", PAGE, re.DOTALL)
+    ((name, text),) = re.findall(r"```python file=(test_\S+)\n(.*?)```", PAGE, re.DOTALL)
     pytester.makepyfile(**{Path(name).stem: text})
     shown = pytester.runpytest_subprocess("--fixtures", "-q")
     done = pytester.runpytest_subprocess("-q")
 
-    done.assert_outcomes(passed=3)
-    for fixture in re.findall(r"^\| `(\w+)\(", PAGE, re.MULTILINE):
+    done.assert_outcomes(passed=2)
+    for fixture in re.findall(r"^\| `(kgbench_\w+)\(", PAGE, re.MULTILINE):
         assert f"{fixture} [session scope]" in shown.stdout.str()
 
 

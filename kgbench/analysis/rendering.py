@@ -138,7 +138,7 @@ def _html_text(text: str) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Return the table in LaTeX, fitted to pages (:mod:`kgbench.analysis.latex`)."""
+    """Return the table in LaTeX; see :mod:`kgbench.analysis.latex`."""
     from kgbench.analysis import latex
 
     marks = [column.kind is Kind.MARK for column in table.columns]

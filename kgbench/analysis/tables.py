@@ -82,6 +82,22 @@ class Table:
         index = self._index(name)
         return replace(self, rows=tuple(row for row in self.rows if row[index] == value))
 
+    def only(self, *names: str) -> Table:
+        """Return the table with only these columns, in this order.
+
+        Raises :class:`~kgbench.errors.QueryError`, with the nearest names, if there is none.
+
+        >>> results = kgbench.open("kgbench-results")
+        >>> results.leaderboard().only("model", "rank").rows
+        (('baseline:oracle', 1), ('baseline:silent', 2))
+        """
+        chosen = [self._index(name) for name in names]
+        return replace(
+            self,
+            columns=tuple(self.columns[index] for index in chosen),
+            rows=tuple(tuple(row[index] for index in chosen) for row in self.rows),
+        )
+
     def _index(self, name: str) -> int:
         if name not in self.names:
             raise QueryError(f"the table has no column '{name}': {nearest(name, self.names)}")

@@ -153,7 +153,7 @@ def _combined(
 
     shared = inspect.signature(_print, eval_str=True).parameters
     # The store is accepted because it may come from the environment.
-    accepted = {"suite", "form", "json_", "out", "guard", "crlf", "store"}
+    accepted = {"suite", "form", "json_", "out", "columns", "guard", "crlf", "store"}
     for name, value in values.items():
         if name not in accepted and value != shared[name].default:
             raise typer.BadParameter("it cannot be used with --sources", param_hint=name)

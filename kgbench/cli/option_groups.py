@@ -209,6 +209,7 @@ class Output(Group):
     form: options.TableForm = Form.TABLE
     json_: options.AsJson = False
     out: options.TableFile = None
+    columns: options.Columns = None
     guard: options.Guard = False
     crlf: options.Crlf = False
 
@@ -218,5 +219,7 @@ class Output(Group):
         return Form.JSON if self.json_ else self.form
 
     def write(self, table: Table) -> None:
-        """Write a table; see :func:`kgbench.cli.tables.write`."""
+        """Write the chosen columns of a table; see :func:`kgbench.cli.tables.write`."""
+        if self.columns is not None:
+            table = table.only(*(name.strip() for name in self.columns.split(",")))
         write(table, self.effective_form, self.out, guard=self.guard, crlf=self.crlf)

@@ -235,6 +235,15 @@ Metric = Annotated[str | None, analysis_option(METRIC)]
 Round = Annotated[str | None, analysis_option(ROUND)]
 Declared = Annotated[Path | None, analysis_option(DECLARED)]
 Common = Annotated[bool, analysis_option(COMMON)]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="NAMES",
+        help="Only these columns, in this order: their names in CSV, separated by commas.",
+        rich_help_panel="Output",
+    ),
+]
 TableForm = Annotated[Form, typer.Option("--format", "-f", help="Format of the table.")]
 Guard = Annotated[
     bool,

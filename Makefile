@@ -113,7 +113,7 @@ bench: $(VENV)/.installed-dev  ## time kgbench itself (minutes)
 bench-check: $(VENV)/.installed-dev  ## fail if a hot path takes a third longer than declared (a minute)
 	$(BIN)/python -m bench.check
 
-attacks: $(VENV)/.installed-dev  ## attack kgbench and print a table (some 20 minutes; ATTACKS=part)
+attacks: $(VENV)/.installed-dev  ## attack kgbench and print a table (a quarter of an hour; ATTACKS=part)
 	$(strip $(BIN)/python -m tests.attacks $(ATTACKS))
 
 fuzz: $(VENV)/.installed-dev  ## fuzz the parsers of foreign text (FUZZ_SECONDS, 300)

@@ -42,7 +42,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LISTED = Path(__file__).with_suffix(".json")
 MEASURED = ROOT / "build" / "costs.json"
-WIDE = 1.0  # seconds of processor time
+WIDE = 0.5  # seconds of processor time
 NOTED = 0.05  # least seconds of a fixture that are divided
 WAITING = 0.1  # seconds that a second of waiting costs
 BUDGET = 300.0  # seconds of processor time for the wide tests of a change

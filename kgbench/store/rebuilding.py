@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recovery of a damaged store: all that its newest readable files have.
+"""Recovery of a damaged store: all that those of its files have of which most can be read.
 
-These are the owner's files or, if the engine cannot open them, the newest snapshot that it can.
-Snapshots share most files with the store, so that older ones have nothing to add.
+These are the owner's files or, if they are damaged and a snapshot has more that can be read, that
+snapshot. Snapshots share most files with the store, so that joining them would add little.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from kgbench.vocab import KGB
 class RebuiltStore(Database, ReadOnly):
     """A database with the readable content of the store at ``location``.
 
-    ``source`` names the files that were read, and ``unread`` the newer ones that cannot be opened.
+    ``source`` names the files that were read, and ``unread`` the newer ones that cannot be opened,
+    or of which less can be read.
     ``hurt`` maps each incomplete graph to the subjects with missing triples.
     """
 
@@ -89,15 +90,24 @@ def rebuild(path: Path, scratch: Path) -> RebuiltStore:
     """
     file = scratch / "read.nq"
     unread: list[str] = []
+    most: RebuiltStore | None = None
+    quads = 0
     for folder in (path / "data", *snapshots.all_of(path / "snapshots")):
         name = "owner's files" if folder.name == "data" else f"snapshot {int(folder.name)}"
         found = examine(folder, file)
         if (found.graphs or found.hurt) and file.stat().st_size:
-            database = ox.Store(str(scratch / "database"))
+            database = ox.Store(str(scratch / folder.name))
             database.bulk_load(path=str(file), format=ox.RdfFormat.N_QUADS)
             file.unlink()
-            rebuilt = RebuiltStore(str(path), name, unread, found.hurt, database)
-            rebuilt.tidy()
-            return rebuilt
-        unread.append(name)
-    raise StoreError(f"nothing of the store {path} can be read: restore it from a backup")
+            if len(database) > quads:
+                unread += [] if most is None else [most.source]
+                most = RebuiltStore(str(path), name, list(unread), found.hurt, database)
+                quads = len(database)
+            if not found.damage:
+                break
+        elif most is None:
+            unread.append(name)
+    if most is None:
+        raise StoreError(f"nothing of the store {path} can be read: restore it from a backup")
+    most.tidy()
+    return most

@@ -104,8 +104,9 @@ def test_what_a_tier_runs(sampled, options, passed):
     assert done.parseoutcomes()["passed"] == passed
 
 
-def test_a_whole_run_renews_the_list():
+def test_a_whole_run_renews_the_list(monkeypatch):
     """After a run of all tests the list has what was wide, and what was skipped keeps its place."""
+    monkeypatch.setattr(costs, "WIDE", 1.0)
     old = {"commit": "a", "wide": {"f.py": {"gone": 3.0, "skipped": 4.0, "quicker": 5.0}}}
     run = costs.Run({"f.py::quicker": 0.5, "f.py::slower": 1.5}, {}, ["f.py::skipped"], "b")
 
@@ -119,8 +120,9 @@ def test_a_whole_run_renews_the_list():
     }
 
 
-def test_fixtures_are_divided_among_quick_tests():
+def test_fixtures_are_divided_among_quick_tests(monkeypatch):
     """If some users of a fixture are wide, its time falls on the others, which may become wide."""
+    monkeypatch.setattr(costs, "WIDE", 1.0)
     run = costs.Run({"a": 2.0, "b": 0.2, "c": 0.1}, {"f": (1.9, ["a", "b"])}, [], None)
 
     assert run.costs() == {"a": 2.95, "b": pytest.approx(1.15), "c": 0.1}

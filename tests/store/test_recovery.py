@@ -148,6 +148,24 @@ def test_parts_that_cannot_be_opened_are_named(place, tmp_path):
         assert 0 < things(reader) <= 2 * MANY
 
 
+def test_the_files_are_recovered_of_which_most_can_be_read(place, tmp_path, monkeypatch):
+    """An older snapshot is recovered if less of the owner's files can be read; those are named."""
+
+    def examine(folder, file):
+        is_data = folder.name == "data"
+        lines = [f'<urn:a> <urn:b> "{n}" <urn:g> .' for n in range(1 if is_data else 3)]
+        file.write_text("\n".join(lines))
+        if is_data:
+            return examination.Examination(damage=["a block"], hurt={"urn:g": ["urn:a"]})
+        return examination.Examination(graphs={"urn:g": (3, "")})
+
+    monkeypatch.setattr(rebuilding, "examine", examine)
+    newest = snapshots.newest(place / "snapshots")
+    with rebuilding.rebuild(place, tmp_path) as rebuilt:
+        assert (rebuilt.source, rebuilt.unread) == (named(newest), ["owner's files"])
+        assert rebuilt.hurt == {}
+
+
 def test_nothing_is_recovered_from_nothing(place, tmp_path):
     """Recovery fails if nothing is readable, and never writes into an existing store."""
     for folder in (place / "data", *snapshots.all_of(place / "snapshots")):

@@ -94,6 +94,8 @@ def llm_kg_bench(
                     _warn_of_missing(summary.missing_scores)
                     _warn(new)
             unread += (f"{file.name}/{member}" for member in unread_members(file))
+        for folder in filter(Path.is_dir, files):
+            unread += (f"{folder.name}/{member}" for member in unread_members(folder))
         location = opened.location
     if json_:
         report = {

@@ -112,11 +112,17 @@ def open_results(path: Path, password: str | None = None) -> list[ResultFile]:
 
 
 def unread_members(path: Path) -> list[str]:
-    """Return the members of a zip archive that may have results, but are not among those opened.
+    """Return the members of a zip archive or folder that may have results, but are not opened.
 
     These are JSON and YAML files that other members displace, and archives. YAML copies of JSON
     files are not listed. Raises :class:`ImportRefused` like :func:`open_results`.
     """
+    if path.is_dir():
+        opened_files = set(result_files(path))
+        there = [_Member(str(each), 0) for each in sorted(path.rglob("*")) if each.is_file()]
+        documents = _without_yaml_copies([m for m in there if _is_document(m.filename)])
+        left = [Path(m.filename) for m in documents if Path(m.filename) not in opened_files]
+        return [each.relative_to(path).as_posix() for each in left]
     if not zipfile.is_zipfile(path):
         return []
     with _open_archive(path) as archive:

@@ -29,7 +29,7 @@ def pages() -> Mapping[str, str]:
     """Return the text of every page and drawing, by its path below ``docs/``."""
     return {
         "reference/changed-answers.md": changed_answers.page(),
-        "reference/command-line.md": command_line.page(),
+        **command_line.command_pages(),
         "reference/configuration.md": configuration.page(),
         "reference/connectors.md": connectors.page(),
         "reference/difficulty.md": difficulty.page(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: every command with its arguments and options, from the commands themselves."""
+"""The command line: a page for each command with its arguments and options, from the commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgbench.cli import app
 INTRODUCTION = """\
 # Command line
 
-This page is generated from the commands. `kgbench COMMAND --help` (`-h`) prints the options that
+These pages are generated from the commands. `kgbench COMMAND --help` (`-h`) prints the options that
 people use most, `--help-all` all of them. Before the command, `kgbench` accepts `--debug` (which
 shows the traceback of an error), `--version`, and the options of
 [shell completion](../tutorial.md#shell-completion).
@@ -48,16 +48,38 @@ def flags(parameter: Any) -> list[str]:
     return [*parameter.opts, *parameter.secondary_opts]
 
 
-def page() -> str:
-    """Return the page in Markdown."""
-    lines = [INTRODUCTION]
-    for name, found in commands():
-        lines.append(f"## {name}\n")
-        lines.append(f"{found.help}\n" if found.help else "")
-        usage = " ".join([name, *_arguments(found), "[OPTIONS]"])
-        lines.append(f"```text\n{usage}\n```\n")
-        lines += _table(found)
-    return "\n".join(lines)
+def command_pages() -> dict[str, str]:
+    """Return the index of the commands, and one page for each command or group of commands."""
+    found = {"reference/command-line.md": INTRODUCTION + "\n| command | does |\n|---|---|\n"}
+    for name, command in sorted(typer.main.get_command(app).commands.items()):  # type: ignore[attr-defined]
+        first = (command.help or "").split("\n\n")[0]
+        found["reference/command-line.md"] += f"| [{name}](commands/{name}.md) | {cell(first)} |\n"
+        found[path(name)] = "\n".join(_sections(f"kgbench {name}", command))
+    return found
+
+
+def names() -> Iterator[str]:
+    """Yield the names of the commands and of the groups of commands."""
+    yield from typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def path(name: str) -> str:
+    """Return the path, below ``docs/``, of the page about the command ``name``."""
+    return f"reference/commands/{name}.md"
+
+
+def _sections(name: str, command: Any) -> Iterator[str]:
+    several = getattr(command, "commands", None)
+    yield f"# {name}\n"
+    if several:
+        yield f"{command.help}\n"
+    for full, found in _below(name, command):
+        if several:
+            yield f"## {full}\n"
+        yield f"{found.help}\n" if found.help else ""
+        usage = " ".join([full, *_arguments(found), "[OPTIONS]"])
+        yield f"```text\n{usage}\n```\n"
+        yield from _table(found)
 
 
 def _arguments(found: Any) -> Iterator[str]:

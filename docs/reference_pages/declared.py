@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
 
+import pyoxigraph as ox
 from rdflib import SKOS, Graph, Namespace
 from rdflib.term import Identifier, Node
 
 from kgbench import resources
-from kgbench.rdf.declared import DERIVED
+from kgbench.rdf.declared import quads
 
 KGB = Namespace("https://w3id.org/kgbench/ns#")
 SCHEMA = Namespace("https://schema.org/")
@@ -22,9 +24,15 @@ def graph(folder: str, pattern: str) -> Graph:
     """Return all files of a declared folder that match ``pattern``, in one graph."""
     found = Graph()
     for path in sorted(resources.folder(folder).glob(pattern)):
-        found.parse(path, format="turtle")
-    for query in DERIVED.values():
-        found += found.query(resources.text(*query)).graph or Graph()
+        content = path.read_bytes()
+        triples = ox.serialize(
+            (quad.triple for quad in quads(content)), format=ox.RdfFormat.N_TRIPLES
+        )
+        found.parse(triples, format="nt")
+        written = ox.parse(content, ox.RdfFormat.TURTLE)
+        deque(written, maxlen=0)  # the prefixes are known at the end
+        for prefix, namespace in written.prefixes.items():
+            found.bind(prefix, namespace)
     return found
 
 

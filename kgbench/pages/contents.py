@@ -108,7 +108,9 @@ def statements(view: View, iri: str, *, reveal: bool, title: str | None = None) 
         "kinds": own_kinds(things.kinds(view, iri)),
         "reveal": reveal,
         "hidden": HIDDEN,
-        "statements": grouped(described.outgoing),
+        "statements": sorted(
+            grouped(described.outgoing), key=lambda each: (each[0] != iri, each[0])
+        ),
         "nested": grouped(described.nested),
         "incoming": _by_predicate(described.incoming),
         "limits": described.limits,

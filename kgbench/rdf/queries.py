@@ -92,6 +92,23 @@ def digest() -> str:
 
 
 @cache
+def by_topic() -> tuple[tuple[str, tuple[Query, ...]], ...]:
+    """Return all queries below the headings of ``queries/topics.ttl``, in its order.
+
+    A query is below the first heading that has one of its keywords.
+    """
+    declared = Declared(resources.path("queries", "topics.ttl"))
+    topics = declared.instances(SKOS.Concept)
+    left = {name: load(name) for name in names()}
+    found = []
+    for topic in sorted(topics, key=lambda each: declared.required_as(each, SH.order, int)):
+        words = set(declared.texts(topic, SCHEMA.keywords))
+        chosen = [name for name, query in left.items() if words & set(query.keywords)]
+        found.append((declared.required(topic, RDFS.label), tuple(map(left.pop, chosen))))
+    return tuple(found)
+
+
+@cache
 def load(name: str) -> Query:
     """Load the query called ``name``.
 

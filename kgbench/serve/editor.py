@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any
 
 from starlette.requests import Request
@@ -27,8 +26,7 @@ _SHOWN_ROWS = 200
 _SHOWN_BYTES = 200_000
 _LONGEST = 100_000
 _LONGEST_VALUE = 2_000
-_FIRST = """PREFIX kgb: <https://w3id.org/kgbench/ns#>
-
+_FIRST = """# Common prefixes, such as kgb:, need no declaration.
 SELECT ?graph (COUNT(?dialogue) AS ?dialogues)
 WHERE { GRAPH ?graph { ?dialogue a kgb:Dialogue } }
 GROUP BY ?graph
@@ -62,7 +60,7 @@ class Editor:
             text = await self._computing.get(view, "example", parameters=parameters)
         context: dict[str, Any] = {
             "query": text or _FIRST,
-            "examples": _examples(),
+            "topics": queries.by_topic(),
             "yasgui": YASGUI.is_file() and parameters.get("plain") != "1",
             "prefixes": json.dumps(dict(KNOWN)),
             "ran": False,
@@ -116,8 +114,3 @@ class Editor:
             "total": len(rows),
             **note,
         }
-
-
-@cache
-def _examples() -> list[queries.Query]:
-    return [queries.load(name) for name in queries.names()]

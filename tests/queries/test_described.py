@@ -193,3 +193,12 @@ def test_no_name_stands_for_two_queries():
         path.name for name in ("queries", "store") for path in resources.folder(name).glob("*.r?")
     ]
     assert sorted(found) == sorted(set(found))
+
+
+def test_every_query_has_one_heading_in_the_editor():
+    """Six examples come first, and every query is below exactly one heading."""
+    topics = queries.by_topic()
+    found = [query.name for _, below in topics for query in below]
+
+    assert len(topics[0][1]) == 6
+    assert sorted(found) == list(queries.names())

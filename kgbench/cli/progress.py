@@ -55,6 +55,7 @@ def _bar(label: str, total: int | None) -> Iterator[Callable[..., None]]:
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
     from rich.text import Text
 
     waiting: Wait | None = None
@@ -74,14 +75,20 @@ def _bar(label: str, total: int | None) -> Iterator[Callable[..., None]]:
             if waiting is not None and waiting.seconds_left > 0:
                 yield Text(str(waiting), style="yellow", overflow="ellipsis", no_wrap=True)
 
+    def whole(**given: object) -> Column:  # the note alone yields on a narrow terminal
+        return Column(no_wrap=True, **given)  # type: ignore[arg-type]
+
+    console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Left(),
-        TextColumn("{task.fields[note]}", markup=False),
+        TextColumn("{task.description}", markup=False, table_column=whole()),
+        BarColumn(min(40, console.width // 4), table_column=whole()),
+        MofNCompleteColumn(table_column=whole()),
+        Left(table_column=whole()),
+        TextColumn(
+            "{task.fields[note]}", markup=False, table_column=whole(ratio=1, overflow="ellipsis")
+        ),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console, transient=True, expand=True) as bar:
         task = bar.add_task(label, total=total, note="", seconds_left=None)
         updated = 0.0
 

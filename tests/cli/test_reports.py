@@ -253,3 +253,22 @@ def test_what_an_import_found_there_already_is_told(capsys):
         "  there urn:there",
         "  there urn:published (as urn:known)",
     ]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_keeps_count_bar_and_time(width, monkeypatch):
+    """On a terminal of 80 columns and fewer, the note of a run yields, and nothing else."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    note = "12.3/s, 45,210 tokens, $0.43, 300 answers awaited in batches, 3 failed"
+
+    with progress("run", 465) as advance:
+        advance(105, note=note, total=465, seconds_left=1234.0)
+
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    line = next(line for line in re.split("[\r\n]", shown) if "105/465" in line)
+    assert len(line) <= width
+    assert line.startswith("run ━")
+    assert "105/465 20 min 34 s left 12.3" in line
+    assert "…" in line

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,6 +81,7 @@ def dialogues(
     """
     from kgbench.analysis.dialogue_search import find_dialogues
     from kgbench.analysis.selection import select
+    from kgbench.record.dialogue_names import short_names
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
@@ -87,19 +89,22 @@ def dialogues(
         table = find_dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )
-    if output.effective_form is Form.TABLE and output.out is None:
-        _print_commands(table, options.explicit_store(store))
-    else:
-        output.write(table)
+        if output.effective_form is Form.TABLE and output.out is None:
+            names = short_names(opened, map(str, table.column("dialogue")))
+            _print_commands(table, names, options.explicit_store(store))
+            return
+    output.write(table)
 
 
-def _print_commands(table: Table, location: str | None) -> None:
+def _print_commands(table: Table, names: Mapping[str, str], location: str | None) -> None:
     """Print a ``kgbench show`` command for each dialogue."""
     echo_visible(table.title)
     store_option = f" --store {shlex.quote(location)}" if location is not None else ""
     for row in table.records():
         score = "no score" if row["score"] is None else f"{row['score']:.3f} {row['metric']}"
         comment = f"{score}, {row['outcome']}, {row['task']} by {row['model']}"
-        echo_visible(f"kgbench show {shlex.quote(str(row['dialogue']))}{store_option}  # {comment}")
+        echo_visible(
+            f"kgbench show {shlex.quote(names[str(row['dialogue'])])}{store_option}  # {comment}"
+        )
     for note in table.notes:
         echo_visible(note)

@@ -84,7 +84,7 @@ def report(
     typer.echo(render(results.table, "table"), nl=False)
     if without_row:
         echo_visible(f"No row, because no dialogue has ended or failed: {', '.join(without_row)}.")
-    _print_results(results, location)
+    _print_results(store, results, location)
     tell_progress(store, progress)
     typer.echo(f"total  {totals_line(costs)}")
     echo_visible(f"run    {progress.run} ({run.label})")
@@ -107,9 +107,10 @@ def report(
         typer.echo(_REAL_MODEL)
 
 
-def _print_results(results: RunResults, location: str | None) -> None:
+def _print_results(store: Store, results: RunResults, location: str | None) -> None:
     """Print the outcomes of all answers, warnings, and the worst dialogues."""
     from kgbench.analysis.worst import show_line
+    from kgbench.record.dialogue_names import short_names
 
     endings = sum(results.endings.values(), Counter[Ending]())
     if endings:
@@ -119,8 +120,10 @@ def _print_results(results: RunResults, location: str | None) -> None:
         echo_visible(f"warning  {warning}")
     if results.worst:
         typer.echo("\nThe worst dialogues of this run:")
-        for dialogue in results.worst:
-            echo_visible(show_line(dialogue, location, model=True))
+        names = short_names(store, (worst.dialogue for worst in results.worst))
+        for worst in results.worst:
+            named = worst._replace(dialogue=names[worst.dialogue])
+            echo_visible(show_line(named, location, model=True))
         typer.echo()
 
 

@@ -31,7 +31,7 @@ def show(
     dialogue: Annotated[
         str,
         typer.Argument(
-            metavar="DIALOGUE", help="The IRI of a dialogue, or its path below the base."
+            metavar="DIALOGUE", help="The short name of a dialogue, its path or its IRI."
         ),
     ],
     store: options.Store = None,
@@ -47,10 +47,11 @@ def show(
     """
     from kgbench.analysis.dialogues import view
     from kgbench.judges.verdicts import verdicts_about
+    from kgbench.record.dialogue_names import find_dialogue
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        iri = dialogue if "://" in dialogue else opened.iris.base + dialogue.lstrip("/")
+        iri = find_dialogue(opened, dialogue)
         dialogue_view = view(opened, iri, pass_)
         judgements = [
             verdict

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from kgbench import clock
-from kgbench.errors import StoreError
+from kgbench.errors import NotRecorded, StoreError
 from kgbench.rdf import iri
 from kgbench.record import reading, schema
+from kgbench.record.dialogue_names import find_dialogue
 from kgbench.record.entries import registry_entry
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
@@ -30,7 +32,7 @@ class Invalidated(NamedTuple):
 def invalidate(
     store: Store, name: str, reason: str, by: str, *, person: bool = False
 ) -> Invalidated:
-    """Mark a run (IRI, id or label) or a dialogue (IRI) as invalid, in one write.
+    """Mark a run (IRI, id or label) or a dialogue (short name, path or IRI) as invalid, in one write.
 
     ``by`` names the ``person`` (or else the account) who does this. Raises
     :class:`~kgbench.errors.StoreError` for an unknown ``name``, for an empty reason or ``by``, and
@@ -76,10 +78,9 @@ def invalidate_dialogues(
 
 def _dialogues(store: Store, name: str) -> dict[str, str]:
     """Return the graphs of the dialogues that ``name`` selects, by dialogue."""
-    try:
-        term = iri(name)
-    except ValueError:
-        term = ""
+    term = ""
+    with contextlib.suppress(ValueError, NotRecorded):
+        term = iri(name if "/" in name else find_dialogue(store, name))
     by_iri = _query(store, f"VALUES ?dialogue {{ {term} }}") if term else {}
     if by_iri:
         return by_iri

@@ -26,6 +26,7 @@ from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
 from kgbench.rdf import queries
 from kgbench.record import reading
+from kgbench.record.dialogue_names import find_dialogue
 from kgbench.serve.comparisons import side_by_side
 from kgbench.serve.dialogue_lists import all_judged, listed_dialogues, with_text
 from kgbench.vocab import KGB, QB, RDF
@@ -87,9 +88,8 @@ def _standings(view: View, suite: str | None, model: str | None, task: str | Non
 
 
 def _transcript(view: View, iri: str) -> dict[str, Any]:
-    """Return a dialogue as ``kgbench show --json`` prints it; ``iri`` may be a path."""
-    full = iri if "://" in iri else view.iris.base + iri.lstrip("/")
-    return dialogues.view(view, full).as_json()
+    """Return a dialogue as ``kgbench show --json`` prints it; ``iri`` may be a path or short name."""
+    return dialogues.view(view, find_dialogue(view, iri)).as_json()
 
 
 def _choices(view: View, suite: str | None) -> dict[str, Any]:

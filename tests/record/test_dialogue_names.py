@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dialogues have short names, where these are unique."""
+
+import pytest
+
+from kgbench.errors import NotRecorded
+from kgbench.record.dialogue_names import find_dialogue, short_names
+from kgbench.store import open_store
+from kgbench.store.protocol import Block
+from kgbench.vocab import KGB, RDF
+
+RUNS = ("run/1/m/Task", "run/2/m/Task")
+
+
+@pytest.fixture
+def store():
+    """Return a store of two runs with one equal end among three dialogues."""
+    with open_store("memory:") as opened:
+        for run, ends in zip(RUNS, [("0-aa", "1-bb"), ("0-aa",)], strict=True):
+            iris = [f"{opened.iris.base}{run}/{end}" for end in ends]
+            graph = f"{opened.iris.base}graph/{run}"
+            opened.write([Block(graph, [f"<{i}> <{RDF.type}> <{KGB.Dialogue}> ." for i in iris])])
+        yield opened
+
+
+def test_a_unique_end_is_a_name(store):
+    """What is printed short is found again, and so are paths and IRIs."""
+    path = f"{RUNS[0]}/1-bb"
+
+    assert short_names(store, [path]) == {path: "1-bb"}
+    for name in ("1-bb", path, f"/{path}", store.iris.base + path):
+        assert find_dialogue(store, name) == store.iris.base + path
+
+
+def test_an_end_of_several_dialogues_names_none(store):
+    """Repeated ends are printed as paths, and refused with all candidates."""
+    paths = [f"{run}/0-aa" for run in RUNS]
+
+    assert short_names(store, paths) == dict(zip(paths, paths, strict=True))
+    with pytest.raises(NotRecorded, match="the end of 2 dialogues: run/1/m/Task/0-aa, run/2/"):
+        find_dialogue(store, "0-aa")
+
+
+@pytest.mark.parametrize("name", ["none", 'a"b\\', ""])
+def test_an_unknown_name_is_refused(store, name):
+    """The refusal says which command lists names; quotes and backslashes are harmless."""
+    assert short_names(store, []) == {}
+    with pytest.raises(NotRecorded, match="no dialogue is called"):
+        find_dialogue(store, name)

@@ -80,13 +80,12 @@ def select(
 ) -> Selection:
     """Select the scores of one suite, with one pass per dialogue.
 
-    ``suite`` is a name or an IRI; the default is the only suite in the store, ignoring the suites
-    of judges. ``choice`` is ``first`` (the pass recorded live or published), ``latest`` (for each
+    ``suite`` is a name or an IRI; the default is the suite of the newest run, ignoring the
+    suites of judges. ``choice`` is ``first`` (the pass recorded live or published), ``latest`` (for each
     dialogue the pass that was registered last, by the rule of its task class) or the IRI of a pass.
     ``run`` is the id, IRI or label of the only run that counts; ``tasks`` and ``models`` are globs
     over task labels and over model ids or names. Raises :class:`~kgbench.errors.QueryError` when
-    the store holds no runs, when it has several suites and none is named, or when suite, pass or
-    run are unknown.
+    the store holds no runs, or when suite, pass or run are unknown.
     """
     passes = list(_passes(store).values())
     of_run = None if run is None else find_run(store, run)
@@ -237,11 +236,11 @@ def _suite(
         if pass_.iri == choice:
             return pass_.suite, suites[pass_.suite]
     of_answers = {iri: name for iri, name in suites.items() if iri not in suites_of_judgements()}
-    if len(of_answers) > 1:
-        raise QueryError(
-            f"{store.location} holds results of several suites, which are never pooled: "
-            f"choose one with --suite ({listed})"
-        )
+    judged = {p.run_graph for p in passes if p.suite in of_answers and _counts(p, FIRST)}
+    runs = [run for run in _runs(store).values() if run.graph in judged]
+    if runs:
+        newest = max(runs, key=lambda run: run.started.isoformat())
+        return newest.suite, suites[newest.suite]
     return next(iter((of_answers or suites).items()))
 
 

@@ -67,7 +67,7 @@ class Results(Recording):
         """Return the results of the same store with a narrower selection of scores.
 
         Args:
-            suite: Name or IRI of a suite; needed if the store has several.
+            suite: Name or IRI of a suite; by default, that of the newest run.
             choice: The evaluation pass to use: ``first``, ``latest`` or an IRI.
             run: Id, IRI or label of the only run to use.
             tasks: Glob over task labels.

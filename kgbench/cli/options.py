@@ -101,7 +101,7 @@ Store = Annotated[
 Suite = Annotated[
     str | None,
     typer.Option(
-        "--suite", metavar="NAME", help="The suite to read; needed if the store has several."
+        "--suite", metavar="NAME", help="The suite to read; by default, that of the newest run."
     ),
 ]
 Pass = Annotated[

@@ -32,7 +32,7 @@ class Invalidated(NamedTuple):
 def invalidate(
     store: Store, name: str, reason: str, by: str, *, person: bool = False
 ) -> Invalidated:
-    """Mark a run (IRI, id or label) or a dialogue (short name, path or IRI) as invalid, in one write.
+    """Mark a run (IRI, id or label) or a dialogue (short name or IRI) as invalid, in one write.
 
     ``by`` names the ``person`` (or else the account) who does this. Raises
     :class:`~kgbench.errors.StoreError` for an unknown ``name``, for an empty reason or ``by``, and

@@ -88,7 +88,7 @@ def _standings(view: View, suite: str | None, model: str | None, task: str | Non
 
 
 def _transcript(view: View, iri: str) -> dict[str, Any]:
-    """Return a dialogue as ``kgbench show --json`` prints it; ``iri`` may be a path or short name."""
+    """Return a dialogue, by IRI, path or short name, as ``kgbench show --json`` prints it."""
     return dialogues.view(view, find_dialogue(view, iri)).as_json()
 
 

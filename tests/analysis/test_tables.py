@@ -135,10 +135,9 @@ def test_task_scores_of_another_metric_and_some_tasks():
 
 
 def test_suites_are_never_pooled():
-    """With several suites and no choice nothing is computed, and the suites are named."""
+    """One suite is chosen: without a name, that of the newest run."""
     recorded = graph("result")
-    with pytest.raises(QueryError, match=r"several suites.*--suite \(.*kgbench-1.*llm-kg-bench-3"):
-        select(recorded)
+    assert select(recorded).suite == iri("suite/kgbench-1")
     chosen = select(recorded, iri("suite/llm-kg-bench-3"))
     assert chosen.pass_graphs == (iri("graph/pass/3"),)
     assert select(recorded, choice=iri("pass/3")).suite == iri("suite/llm-kg-bench-3")

@@ -9,9 +9,10 @@ from typing import Any
 from kgbench.analysis.compare import compare
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.estimands import AVAILABLE, find_estimand
-from kgbench.analysis.matching import Match, TaskValues, matches
+from kgbench.analysis.matching import Match, matches
 from kgbench.analysis.selection import select
-from kgbench.analysis.sides import Side, sides
+from kgbench.analysis.sides import sides
+from kgbench.analysis.tables import Table
 from kgbench.pages import contents
 from kgbench.pages.board import bar, heat
 from kgbench.pages.snapshot import View
@@ -20,6 +21,8 @@ from kgbench.pages.tables import sheet
 SIDES = ("a", "b", "c", "d")
 """URL parameters of the compared models, runs or passes."""
 _MOST_CASES = 50
+_LEVEL = 0.05  # of significance
+_LEAST_P = 1e-4  # smaller values are not told apart
 
 
 def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[str, Any]:
@@ -37,6 +40,7 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
         {task: of_task.match(about) for task, of_task in of_tasks.items()} for of_tasks in values
     ]
     display = display_names(view)
+    tables = [compare(match, *pair) for match, pair in zip(values, pairs, strict=True)]
     cases = _cases(comparisons)
     differing = sorted(
         (case for case in cases if case["spread"] > 0),
@@ -51,10 +55,11 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
         "disagreeing": len(differing),
         "compared": len(cases),
         "tasks": _tasks(comparisons),
-        "tests": [
-            _test(view, match, pair, selection.suite)
-            for match, pair in zip(values, pairs, strict=True)
+        "summaries": [
+            summary(table, *(display.get(side.name, side.name) for side in pair))
+            for table, pair in zip(tables, pairs, strict=True)
         ],
+        "tests": [sheet(table, contents.names(view), selection.suite) for table in tables],
         "queries": [("score-rows", {"suite": selection.suite})],
     }
 
@@ -105,5 +110,21 @@ def _tasks(comparisons: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (-float(str(row["spread"])), str(row["task"])))
 
 
-def _test(view: View, match: Mapping[str, TaskValues], pair: tuple[Side, Side], suite: str) -> Any:
-    return sheet(compare(match, *pair), contents.names(view), suite)
+def summary(table: Table, a: str, b: str) -> str:
+    """Say in a sentence how A and B compare over all tasks; ``table`` compares them.
+
+    It gives both means, their difference with its interval, and whether it may be due to chance.
+    """
+    row = table.records()[-1]  # that of all tasks, if there are several
+    means = [row["mean_a"], row["mean_b"], row["difference"]]
+    if not all(isinstance(mean, float) for mean in means):
+        return f"{a} and {b} have no common score."
+    mean_a, mean_b, difference = means
+    said = f"{a} scores {mean_a:.3f}, {b} {mean_b:.3f}: a difference of {difference:+.3f}"
+    if row["ci_low"] is not None:
+        said += f" (95 % interval {row['ci_low']:+.3f} to {row['ci_high']:+.3f})"
+    p, reason = row["p"], row.get("no_claim")
+    if reason or not isinstance(p, float):
+        return f"{said}. No claim{f': {reason}' if reason else ' can be tested'}."
+    chance = "It may be due to chance" if p >= _LEVEL else "It is hardly due to chance"
+    return f"{said}. {chance} (p {'< 0.0001' if p < _LEAST_P else f'= {p:.4f}'})."

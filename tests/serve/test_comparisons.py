@@ -7,11 +7,12 @@ import pytest
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.selection import select
+from kgbench.analysis.tables import Column, Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.pages.snapshot import MemoryView
 from kgbench.serve import comparisons
-from kgbench.serve.comparisons import side_by_side
+from kgbench.serve.comparisons import side_by_side, summary
 from kgbench.vocab import BASE
 from tests.support.analysis_store import graph
 
@@ -40,6 +41,31 @@ def test_cases_furthest_apart_come_first(view, models):
         values = [score.mean for _, score in case["scores"]]
         assert max(values) - min(values) == case["spread"]
         assert len(values) == 2
+
+
+def test_the_result_comes_first_in_words(view, models):
+    """Means and difference of the tests, over all tasks, stand in a sentence."""
+    found = side_by_side(view, None, models[:2])
+    (said,), (tests,) = found["summaries"], found["tests"]
+
+    assert tests.records[-1]["task"] == "All tasks"
+    assert f"a difference of {tests.records[-1]['difference']:+.3f}" in said
+
+
+@pytest.mark.parametrize(
+    ("row", "end"),
+    [
+        ((0.9, 0.5, 0.4, 0.3, 0.5, 1e-6, None), "hardly due to chance (p < 0.0001)."),
+        ((0.9, 0.8, 0.1, -0.1, 0.3, 0.25, None), "may be due to chance (p = 0.2500)."),
+        ((0.9, 0.8, 0.1, None, None, 1.0, "one case"), "+0.100. No claim: one case."),
+        ((None, 0.8, None, None, None, None, None), "no common score."),
+    ],
+)
+def test_the_sentence_claims_what_the_test_allows(row, end):
+    """A difference is called chance, no chance, or nothing."""
+    names = ("mean_a", "mean_b", "difference", "ci_low", "ci_high", "p", "no_claim")
+    table = Table("", tuple(Column(name, name) for name in names), (row,))
+    assert summary(table, "A", "B").endswith(end)
 
 
 def test_scores_lead_to_the_dialogues_they_come_from(view, models):

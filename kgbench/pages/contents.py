@@ -46,7 +46,7 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
                 "sheet": table_sheet,
                 "boxes": [drawing.box(record) for record in table_sheet.records],
                 "spokes": spokes,
-                "polygon": drawing.polygon(spokes),
+                "outline": drawing.outline(spokes),
             }
         )
     return {"suites": suites, "title": model_names(view).get(iri, name), "name": name}

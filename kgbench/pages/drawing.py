@@ -67,13 +67,19 @@ def spokes(axes: Sequence[tuple[str, float | None]]) -> list[Spoke]:
     return result
 
 
-def polygon(compass: Sequence[Spoke]) -> str:
-    """Return the points of an SVG polygon through the values of a compass."""
-    return " ".join(
-        f"{spoke.x * spoke.value:.1f},{spoke.y * spoke.value:.1f}"
+def outline(compass: Sequence[Spoke]) -> str:
+    """Return an SVG path through the values of a compass.
+
+    It joins the values of neighbouring axes, so that it is closed only where every axis has one.
+    """
+    places = [
+        None if spoke.value is None else f"{spoke.x * spoke.value:.1f} {spoke.y * spoke.value:.1f}"
         for spoke in compass
-        if spoke.value is not None
-    )
+    ]
+    if places and all(places):
+        return f"M{'L'.join(map(str, places))}Z"
+    joined = zip(places, places[1:] + places[:1], strict=True)
+    return "".join(f"M{a}L{b if b else a}" for a, b in joined if a)
 
 
 class Node(NamedTuple):

@@ -256,7 +256,7 @@ def of_model(
         "sheet": scores,
         "boxes": [drawing.box(record) for record in scores.records],
         "spokes": spokes,
-        "polygon": drawing.polygon(spokes),
+        "outline": drawing.outline(spokes),
         "compass_queries": []
         if compass_kind is None
         else list(suite_results.queries[compass_kind].items()),

@@ -246,5 +246,7 @@ def test_box_and_compass_have_places():
     assert list(box[:5]) == sorted(box[:5])
     assert drawing.box(dict.fromkeys(names, 2.0)) is None
     spokes = drawing.spokes([("a", 1.0), ("b", None), ("c", 0.5)])
-    assert 2 == len(drawing.polygon(spokes).split())
+    assert drawing.outline(spokes).count("M") == 2
+    assert not drawing.outline(spokes).endswith("Z")
+    assert drawing.outline(drawing.spokes([("a", 1.0), ("b", 0.2), ("c", 0.5)])).endswith("Z")
     assert json.dumps(spokes)

@@ -131,6 +131,10 @@ class StoreInUse(StoreError):
     """Another process owns the store."""
 
 
+class NoStore(StoreError):
+    """There is no store at the location."""
+
+
 class NotRecorded(StoreError):
     """The store lacks the run, pass, case or task that is named."""
 

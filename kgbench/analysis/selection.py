@@ -80,8 +80,8 @@ def select(
 ) -> Selection:
     """Select the scores of one suite, with one pass per dialogue.
 
-    ``suite`` is a name or an IRI; the default is the suite of the newest run, ignoring the
-    suites of judges. ``choice`` is ``first`` (the pass recorded live or published), ``latest`` (for each
+    ``suite`` is a name or an IRI; the default is the suite of the newest run, ignoring those of
+    judges. ``choice`` is ``first`` (the pass recorded live or published), ``latest`` (for each
     dialogue the pass that was registered last, by the rule of its task class) or the IRI of a pass.
     ``run`` is the id, IRI or label of the only run that counts; ``tasks`` and ``models`` are globs
     over task labels and over model ids or names. Raises :class:`~kgbench.errors.QueryError` when

@@ -13,8 +13,9 @@ from kgbench import config as configurations
 from kgbench.config import turtle
 from kgbench.config.ad_hoc import ad_hoc_name
 from kgbench.config.names import checked_suite, suites_of_results
-from kgbench.engine.published import whole_suite
+from kgbench.engine.published import no_results, whole_suite
 from kgbench.engine.run_state import run_to_continue
+from kgbench.errors import NoStore
 from kgbench.model import Plan
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
@@ -43,8 +44,11 @@ def plan_of(
     if config is not None:
         return configurations.load(config, tasks=tasks, models=models, **chosen)
     if suite in suites_of_results():
-        with reader() as opened:
-            plan = whole_suite(opened, tasks=tasks, models=models, **chosen)
+        try:
+            with reader() as opened:
+                plan = whole_suite(opened, tasks=tasks, models=models, **chosen)
+        except NoStore as error:
+            raise no_results(suite, str(error).partition(":")[0]) from error
     else:
         plan = configurations.quick_start(tasks=tasks, models=models, **chosen)
     prefix = f"{suite}: " if suite else ""

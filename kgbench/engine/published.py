@@ -77,7 +77,7 @@ def whole_suite(
     current = (successors.as_new_task(task) for task, _ in _recorded(store, suite))
     recorded = list({task.iri: task for task in current}.values())
     if not recorded:
-        raise TaskError(f"the store {store.location} has no published results of the suite {suite}")
+        raise no_results(suite, f"the store {store.location} has none")
     for glob in tasks or ():
         if not any(_matches(task, glob) for task in recorded):
             hint = nearest(glob, {task.label for task in recorded})
@@ -93,6 +93,14 @@ def whole_suite(
         iterations_per_case=iterations is None,
     )
     return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
+
+
+def no_results(suite: str, reason: str) -> TaskError:
+    """Return the error for a suite of imported cases; ``reason`` says why there are none."""
+    return TaskError(
+        f"the suite {suite} has the cases of its published results, and {reason}: import them "
+        f"first (`kgbench import --help` lists the formats, `kgbench datasets list` the data sets)"
+    )
 
 
 def _matches(task: Task, glob: str) -> bool:

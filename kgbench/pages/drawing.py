@@ -79,7 +79,7 @@ def outline(compass: Sequence[Spoke]) -> str:
     if places and all(places):
         return f"M{'L'.join(map(str, places))}Z"
     joined = zip(places, places[1:] + places[:1], strict=True)
-    return "".join(f"M{a}L{b if b else a}" for a, b in joined if a)
+    return "".join(f"M{a}L{b or a}" for a, b in joined if a)
 
 
 class Node(NamedTuple):

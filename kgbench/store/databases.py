@@ -12,7 +12,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench import files
-from kgbench.errors import QueryError, StoreError, WriteFailed
+from kgbench.errors import NoStore, QueryError, StoreError, WriteFailed
 from kgbench.rdf.dataset_clauses import has_dataset
 
 # Messages of RocksDB and Oxigraph about unreadable files; other RuntimeErrors are query errors.
@@ -154,4 +154,4 @@ def no_store(path: Path) -> StoreError:
     """Return the error for a path without a store."""
     if path.is_file():
         return StoreError(f"{path} is a file, but a store is a folder: name a folder")
-    return StoreError(f"there is no store at {path}: `kgbench run` creates one")
+    return NoStore(f"there is no store at {path}: `kgbench run` creates one")

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import pyoxigraph as ox
 
-from kgbench.errors import StoreError
+from kgbench.errors import NoStore, StoreError
 from kgbench.rdf import integer
 from kgbench.store import batching, databases, declared, layouts, registry
 from kgbench.store.back_ends import BackEnd
@@ -85,7 +85,7 @@ class RemoteReader(ReadOnly):
             raise
         if empty:
             self.close()
-            raise StoreError(f"there is no store at {self.location} yet: `kgbench run` creates one")
+            raise NoStore(f"there is no store at {self.location} yet: `kgbench run` creates one")
 
     def query(self, text: str) -> Any:
         """See :meth:`~kgbench.store.protocol.Store.query`."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands answer a wrong argument with one line and a hint, and write nothing."""
 
+import re
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ from kgbench.cli import app, main
 from kgbench.cli.messages import count, missing_package
 from kgbench.errors import StoreError, TaskError
 from kgbench.record import reading
-from kgbench.store import open_reader
+from kgbench.store import open_reader, open_store
 
 COMMAND = ("run", "--model", "baseline:oracle", "--task", "RdfFriendCount-turtle-1")
 
@@ -269,3 +270,19 @@ def test_arguments_are_refused_by_name(words, message, tmp_path, monkeypatch):
     assert done.exit_code == 2
     assert message in done.stderr
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_suite_of_published_cases_says_what_to_import(made, tmp_path):
+    """Without imported results, a run in their suite starts nothing and names the commands."""
+    place = tmp_path / "store"
+    if made:
+        open_store(str(place)).close()
+    words = ["run", "--suite", "llm-kg-bench-3", "-m", "baseline:oracle", "--store", str(place)]
+    done = CliRunner().invoke(app, words)
+
+    assert done.exit_code == 1
+    assert isinstance(done.exception, TaskError)
+    assert re.search("there is no store|has none", str(done.exception))
+    assert "kgbench import --help" in str(done.exception)
+    assert place.exists() == made

@@ -49,6 +49,7 @@ FLOORS = (
                 "clock",
                 "errors",
                 "nearest",
+                "entry_points",
                 "vocab",
                 "tool_calls",
                 "outcomes",
@@ -75,9 +76,10 @@ FLOORS = (
     ),
     Floor(
         "analyses, pages, exports",
-        ("analysis", "plots", "pages", "publish", "harvest", "exports", "serve", "doctor"),
+        ("analysis", "plots", "pages", "publish", "exports", "serve", "doctor"),
     ),
     Floor("commands and Python", ("api", "cli", "__main__")),
+    Floor("what only some need", ("plugins",)),
 )
 
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: one thin module per command; heavy packages are imported where they are used.
 
+Plug-ins add commands by entry points of the group ``kgbench.commands``: modules with a function
+``command(app)`` and, if they belong to one of :data:`PANELS`, its name in ``PANEL``.
+
 Exit codes: 0 success, 1 refused or failed with a message, 2 wrong usage, 3 a run with unfinished
 dialogues, 4 a write failed (disk full, quota, read-only), 130 interrupted.
 """
@@ -16,9 +19,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from kgbench import entry_points
 from kgbench.cli.help_format import with_help_format
 from kgbench.cli.interruption import Commands
-from kgbench.errors import KgbenchError, WriteFailed
+from kgbench.errors import KgbenchError, ResourceError, WriteFailed
 
 PANELS = {
     "Run": ("init", "validate", "run", "status"),
@@ -34,7 +38,7 @@ PANELS = {
         "view",
     ),
     "Judge again": ("reevaluate", "judge", "review", "invalidate"),
-    "Show to others": ("serve", "publish", "export", "harvest", "keys", "mcp", "ask"),
+    "Show to others": ("serve", "publish", "export", "keys", "mcp", "ask"),
     "Tasks, models and data": (
         "tasks",
         "models",
@@ -48,7 +52,10 @@ PANELS = {
 """The commands, in the order of their list; a command is the module of the same name."""
 
 COMMANDS = tuple(name for names in PANELS.values() for name in names)
-_PANEL_OF = {name.rstrip("_"): panel for panel, names in PANELS.items() for name in names}
+_PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+_KNOWN: Final = {name.rstrip("_"): name for name in COMMANDS}
+_GROUP: Final = "kgbench.commands"  # of plug-ins
+_OTHERS: Final = "Of plug-ins"  # the panel of a command that names none
 
 _LISTS: Final = (["-h"], ["--help"])
 
@@ -75,11 +82,12 @@ def _root(
     context.obj = {"debug": debug}
 
 
-def build_app(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
-    """Build the command line with the commands ``names``.
+def build_app(names: Sequence[str] | None = None, *, listed: bool = False) -> typer.Typer:
+    """Build the command line with the commands ``names``, or with all.
 
     With ``listed``, subcommands may be missing: enough for the list of commands.
     """
+    modules = _all_modules() if names is None else {name: _module(name) for name in names}
     root = typer.Typer(
         name="kgbench",
         cls=Commands,
@@ -89,15 +97,46 @@ def build_app(names: Sequence[str] = COMMANDS, *, listed: bool = False) -> typer
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     root.callback()(_root)
-    for name in names:
-        module = import_module(f"kgbench.cli.{name}")
+    panels = {}
+    for name, module in modules.items():
         module.command(root)
         if not listed and hasattr(module, "subcommands"):
             module.subcommands()
+        panels[name.rstrip("_")] = _PANEL_OF.get(name) or getattr(module, "PANEL", _OTHERS)
     registered: list[Any] = [*root.registered_commands, *root.registered_groups]
     for each in registered:
-        each.rich_help_panel = _PANEL_OF[each.name]
+        each.rich_help_panel = panels[each.name]
     return with_help_format(root)
+
+
+def _module(name: str) -> Any:
+    """Return the module of a command, which has a function ``command(app)``."""
+    return import_module(f"kgbench.cli.{name}") if name in COMMANDS else _plugin(name)
+
+
+def _all_modules() -> dict[str, Any]:
+    """Return the modules of all commands, without plug-ins that cannot be used, which are named."""
+    modules = {name: _module(name) for name in COMMANDS}
+    for name in entry_points.names(_GROUP):
+        try:
+            modules[name] = _plugin(name)
+        except ResourceError as error:
+            typer.echo(f"kgbench: {error}", err=True)
+    return modules
+
+
+def _plugin(name: str) -> Any:
+    """Return the module of a plug-in's command.
+
+    Raises :class:`~kgbench.errors.ResourceError` if it cannot be used.
+    """
+    place = f"the command '{name}' of {entry_points.origin(_GROUP, name)} cannot be used"
+    if name in _KNOWN:
+        raise ResourceError(f"{place}: kgbench has one of this name")
+    try:
+        return entry_points.load(_GROUP, name)
+    except Exception as error:
+        raise ResourceError(f"{place}: {str(error) or type(error).__name__}") from error
 
 
 def _listing() -> typer.Typer:
@@ -132,10 +171,13 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _requested_commands(words: Sequence[str]) -> Sequence[str]:
-    """Return the command that a command line begins with, or all commands."""
-    known = {name.rstrip("_"): name for name in COMMANDS}
-    return [known[words[0]]] if words and words[0] in known else COMMANDS
+def _requested_commands(words: Sequence[str]) -> Sequence[str] | None:
+    """Return the command that a command line begins with; ``None``, for all, if there is none."""
+    if not words:
+        return None
+    if words[0] in _KNOWN:
+        return [_KNOWN[words[0]]]
+    return [words[0]] if words[0] in entry_points.names(_GROUP) else None
 
 
 def main() -> None:

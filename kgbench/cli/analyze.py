@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgbench import entry_points
 from kgbench.analysis.registry import ANALYSES, Analysis, AnalysisRequest, OptionRefused, Purpose
 from kgbench.cli import options
 from kgbench.cli.messages import echo_visible
@@ -149,7 +150,6 @@ def _combined(
 ) -> None:
     """Print the leaderboard of harvested sources; refuse options that need a store."""
     from kgbench.analysis import declarations
-    from kgbench.harvest.leaderboard import combined_leaderboard
 
     shared = inspect.signature(_print, eval_str=True).parameters
     # The store is accepted because it may come from the environment.
@@ -169,6 +169,7 @@ def _combined(
     scores = declarations.score_set(arguments["score_set"], arguments["declared"]).at(
         arguments["answers"]
     )
+    combined_leaderboard = entry_points.load("kgbench.sources", "harvest")
     table = combined_leaderboard(sources, scores, values["suite"], trust or ())
     Output(**{field.name: values[field.name] for field in fields(Output)}).write(table)
 

@@ -13,10 +13,9 @@ They read keys from the environment and never show them in a message.
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from functools import cache
-from importlib.metadata import entry_points
 from typing import Protocol
 
+from kgbench import entry_points
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
 from kgbench.nearest import nearest
@@ -61,19 +60,17 @@ class ConnectorModule(Protocol):
 
 def names() -> tuple[str, ...]:
     """Return the names of all installed connectors, sorted."""
-    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+    return entry_points.names(GROUP)
 
 
-@cache
 def find(name: str) -> ConnectorModule:
     """Load the connector module called ``name``.
 
     Raises :class:`~kgbench.errors.ModelSpecError`, with the nearest names, if there is none.
     """
-    points = sorted(entry_points(group=GROUP, name=name), key=lambda point: point.value)
-    if not points:
+    if name not in names():
         raise ModelSpecError(f"there is no connector '{name}': {nearest(name, names())}")
-    module: ConnectorModule = points[0].load()
+    module: ConnectorModule = entry_points.load(GROUP, name)
     return module
 
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import cast
 
-from kgbench import resources
+from kgbench import entry_points, resources
 from kgbench.datasets import home
 from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Case, Json, Task, TaskClass, TaskModule
@@ -55,7 +54,7 @@ def task_class(name: str) -> TaskClass:
 
 def classes_with_code() -> frozenset[str]:
     """Return the names of all task classes that have a module."""
-    return frozenset(_entry_points())
+    return frozenset(entry_points.names(GROUP))
 
 
 def foreign_classes() -> frozenset[str]:
@@ -70,7 +69,12 @@ def unusable() -> Mapping[str, str]:
 
 def module(name: str) -> TaskModule:
     """Return the module of the task class called ``name``, imported on first use."""
-    return _module(name)
+    if name not in classes_with_code():
+        raise TaskError(
+            f"there is no code for the task class '{name}' (entry points {GROUP}): "
+            f"{nearest(name, classes_with_code())}"
+        )
+    return cast("TaskModule", entry_points.load(GROUP, name))
 
 
 def labelled_tasks() -> dict[str, Task]:
@@ -78,10 +82,11 @@ def labelled_tasks() -> dict[str, Task]:
 
     Tasks of installed data sets come last.
     """
-    usable = [task_class for name, task_class in _task_classes().items() if name in _entry_points()]
+    coded = classes_with_code()
+    usable = [task_class for name, task_class in _task_classes().items() if name in coded]
     tasks = {task.label: task for task_class in usable for task in task_class.tasks}
     for class_name, label, parameters in home.labelled_tasks():
-        if class_name in _entry_points():
+        if class_name in coded:
             tasks.setdefault(label, make_task(class_name, label, parameters))
     return tasks
 
@@ -174,7 +179,8 @@ def foreign_declaration(name: str, version: str) -> Path | None:
 
 def clear_caches() -> None:
     """Clear the caches, so that installed and declared task classes are looked up again."""
-    for cached in (_task_classes, _own, _own_class, _foreign, _own_folders, _entry_points, _module):
+    entry_points.clear_caches()
+    for cached in (_task_classes, _own, _own_class, _foreign, _own_folders):
         cached.cache_clear()
 
 
@@ -206,7 +212,8 @@ def _foreign() -> tuple[Mapping[str, TaskClass], Mapping[str, str]]:
             declared = _declared(name, _foreign_folder(name))
             usable[name] = _with_new_labels(declared, {**_own(), **usable})
         except Exception as error:  # noqa: BLE001 - code of other packages may raise anything
-            errors[name] = f"{_entry_points()[name].value}: {str(error) or type(error).__name__}"
+            place = entry_points.origin(GROUP, name)
+            errors[name] = f"{place}: {str(error) or type(error).__name__}"
     return usable, errors
 
 
@@ -238,7 +245,7 @@ def _own_folders() -> Mapping[str, Path]:
 
 def _foreign_folder(name: str) -> Path:
     """Return the folder given by the module of another package, which is imported to read it."""
-    folder = getattr(_module(name), "FOLDER", None)
+    folder = getattr(module(name), "FOLDER", None)
     if folder is None:
         raise ResourceError(
             f"there is neither a folder tasks/{name} nor does the module name one with FOLDER"
@@ -250,19 +257,3 @@ def _foreign_folder(name: str) -> Path:
             f"{declared.parent.name}/ among the files of the package and install it again"
         )
     return Path(folder)
-
-
-@cache
-def _entry_points() -> Mapping[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
-
-
-@cache
-def _module(name: str) -> TaskModule:
-    point = _entry_points().get(name)
-    if point is None:
-        raise TaskError(
-            f"there is no code for the task class '{name}' (entry points {GROUP}): "
-            f"{nearest(name, _entry_points())}"
-        )
-    return cast("TaskModule", point.load())

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from kgbench.errors import ImportRefused, SignatureError
-from kgbench.harvest.downloads import Source
-from kgbench.harvest.sources import HarvestedSource
 from kgbench.net.limits import Budget
+from kgbench.plugins.harvest.downloads import Source
+from kgbench.plugins.harvest.sources import HarvestedSource
 from kgbench.publish.recipe import FILE as RECIPE
 from kgbench.publish.settings import checked_base
 from kgbench.publish.signing import KEYS, SIGNATURE, SUMS

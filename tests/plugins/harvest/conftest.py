@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kgbench.errors import SignatureError
-from kgbench.harvest.harvester import harvest
+from kgbench.plugins.harvest.harvester import harvest
 from kgbench.publish.checks import file_reading
 from kgbench.publish.checks.signatures import digest
 from kgbench.publish.signing import Signer

@@ -10,12 +10,12 @@ import zstandard
 
 from kgbench.analysis.declarations import score_set
 from kgbench.errors import ImportRefused, QueryError
-from kgbench.harvest.downloads import Source
-from kgbench.harvest.harvester import harvest
-from kgbench.harvest.leaderboard import combined_leaderboard
 from kgbench.net.limits import Budget
+from kgbench.plugins.harvest.downloads import Source
+from kgbench.plugins.harvest.harvester import harvest
+from kgbench.plugins.harvest.leaderboard import combined_leaderboard
 from kgbench.signing import proofs
-from tests.harvest.conftest import harvested, renew, seal, tampered
+from tests.plugins.harvest.conftest import harvested, renew, seal, tampered
 from tests.publish.conftest import command
 from tests.store.scripted import Scripted, said
 

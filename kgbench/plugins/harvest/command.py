@@ -13,6 +13,7 @@ import typer
 from kgbench.cli import options
 from kgbench.cli.interruption import end_after
 
+PANEL = "Show to others"
 _FOLDER = Path("kgbench-sources")
 
 
@@ -52,7 +53,7 @@ def harvest(
     contacted. Harvesting again fetches what is new. Exits with 1 if a source is refused.
     """
     from kgbench.characters import visible
-    from kgbench.harvest.harvester import harvest as harvested
+    from kgbench.plugins.harvest.harvester import harvest as harvested
     from kgbench.signing.key_list import KeyList
 
     end_after(seconds)

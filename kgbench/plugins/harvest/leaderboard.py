@@ -23,9 +23,9 @@ from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import FIRST, Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value, ranks
 from kgbench.errors import QueryError
-from kgbench.harvest import sources
-from kgbench.harvest.shared_runs import uncounted_runs
-from kgbench.harvest.sources import HarvestedSource
+from kgbench.plugins.harvest import sources
+from kgbench.plugins.harvest.shared_runs import uncounted_runs
+from kgbench.plugins.harvest.sources import HarvestedSource
 from kgbench.rdf import queries
 from kgbench.signing.key_list import KeyList
 from kgbench.store import open_reader

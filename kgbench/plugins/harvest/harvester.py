@@ -21,15 +21,15 @@ from urllib.parse import urlsplit
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused, KgbenchError, SignatureError
-from kgbench.harvest import sources
-from kgbench.harvest.downloads import Source
-from kgbench.harvest.sources import HarvestedSource
-from kgbench.harvest.verification import VerifiedOffer, verified_offer
 from kgbench.importers.rdf import contents as data_sets
 from kgbench.importers.rdf import loading
 from kgbench.importers.rdf.parsing import RdfFile, scratch_folder, stage
 from kgbench.importers.rdf.sources import Origin, sha256, unpack
 from kgbench.net.limits import Budget
+from kgbench.plugins.harvest import sources
+from kgbench.plugins.harvest.downloads import Source
+from kgbench.plugins.harvest.sources import HarvestedSource
+from kgbench.plugins.harvest.verification import VerifiedOffer, verified_offer
 from kgbench.signing import canonical
 from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.store import open_store

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kgbench.harvest.sources import HarvestedSource
+from kgbench.plugins.harvest.sources import HarvestedSource
 from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.store import open_reader

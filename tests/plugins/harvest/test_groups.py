@@ -13,13 +13,13 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench.errors import QueryError, ResourceError
-from kgbench.harvest import shared_runs, sources
-from kgbench.harvest.leaderboard import _trusted_sources
-from kgbench.harvest.shared_runs import PublishedRun
+from kgbench.plugins.harvest import shared_runs, sources
+from kgbench.plugins.harvest.leaderboard import _trusted_sources
+from kgbench.plugins.harvest.shared_runs import PublishedRun
 from kgbench.publish.checks import file_reading
 from kgbench.signing.keys import SigningKey
 from kgbench.store import open_reader
-from tests.harvest.conftest import (
+from tests.plugins.harvest.conftest import (
     SHARED,
     Published,
     board,

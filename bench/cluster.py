@@ -24,7 +24,8 @@ from bench.harness import Result
 from bench.running import measured as measured_run
 from bench.tool_dialogues import TOOLS
 from kgbench.execution.judging import JudgeLimits
-from kgbench.execution.pools import DaskPool, executor, workers
+from kgbench.execution.pools import executor, workers
+from kgbench.plugins.dask.pool import DaskPool
 from kgbench.record import reading
 from kgbench.reevaluation import passes as reevaluation
 from kgbench.reevaluation.tool_audit import audit

@@ -1,39 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executors for judging: threads of this process, each with a child, or a Dask cluster.
+"""Executors for judging: threads of this process, each with a child, or one of a plug-in.
 
-Both are a ``concurrent.futures.Executor``; use ``submit(judge_batch, batch, limits)``.
+All are a ``concurrent.futures.Executor``; use ``submit(judge_batch, batch, limits)``. A plug-in
+names a function ``open(address)`` in the group ``kgbench.executors``; the property ``workers`` of
+its executor is the number of batches that are judged in parallel.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
-from contextlib import suppress
-from importlib import import_module
-from typing import Any, ParamSpec, TypeVar, cast
+from collections.abc import Iterable
+from concurrent.futures import Executor, ThreadPoolExecutor
 
-from kgbench.errors import ConfigurationError, EvaluationError, Finding
-from kgbench.execution.cluster_batches import MissingCases, Sender, judge_cluster_batch
-from kgbench.execution.judging import (
-    ExecutorRequest,
-    JudgeLimits,
-    answer_batch,
-    judge_batch,
-    start_child,
-)
+from kgbench import entry_points
+from kgbench.errors import ConfigurationError, Finding
+from kgbench.execution.judging import JudgeLimits, start_child
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
+_GROUP = "kgbench.executors"
 _LOCAL = "local"
-_DASK = "dask:"
-_RECOUNT = 2.0  # seconds after which the workers of a cluster are counted again
-_LOOK = 0.2  # seconds between two checks of the connection to a scheduler
 _EARLY = 2  # children that are started before the first answer
 
 
@@ -41,14 +26,16 @@ def executor(spec: str) -> Executor:
     """Return the executor that ``spec`` names; shut it down to end its children.
 
     ``local`` and ``local:N`` judge in N threads (by default one for each of :func:`processors`),
-    each with a child process; ``dask:tcp://host:port`` judges on the workers of a running Dask
-    cluster. Raises :class:`~kgbench.errors.ConfigurationError` for any other value.
+    each with a child process; ``NAME:ADDRESS`` is an executor of a plug-in, such as
+    ``dask:tcp://host:port``. Raises :class:`~kgbench.errors.ConfigurationError` for other values.
     """
-    if spec.startswith(_DASK):
-        return DaskPool(spec.removeprefix(_DASK))
-    name, _, number = spec.partition(":")
+    name, separator, number = spec.partition(":")
+    if separator and name in entry_points.names(_GROUP):
+        plugged: Executor = entry_points.load(_GROUP, name)(number)
+        return plugged
     if name != _LOCAL or not (number == "" or (number.isdecimal() and int(number) > 0)):
-        raise _unusable(spec, "it is neither local, local:N nor dask:tcp://host:port")
+        others = " or ".join(f"{each}:ADDRESS" for each in entry_points.names(_GROUP))
+        raise unusable(spec, f"it is neither local, local:N nor {others or 'of a plug-in'}")
     workers = int(number) if number else processors()
     # A child ends with its thread, because the thread's local storage owns it.
     return ThreadPoolExecutor(workers, thread_name_prefix="kgbench-judge")
@@ -63,9 +50,7 @@ def processors() -> int:
 
 def workers(pool: Executor) -> int:
     """Return how many batches an executor judges in parallel."""
-    if isinstance(pool, DaskPool):
-        return pool.workers
-    number: int = getattr(pool, "_max_workers", 2)
+    number: int = getattr(pool, "workers", getattr(pool, "_max_workers", 2))
     return number
 
 
@@ -79,141 +64,6 @@ def start_children(pool: Executor, limits: JudgeLimits, classes: Iterable[str]) 
         pool.submit(start_child, limits, frozenset(classes))
 
 
-class DaskPool(Executor):
-    """An executor on the Dask cluster at ``address``, whose workers have kgbench installed.
-
-    Each worker receives a case once (:mod:`kgbench.execution.cluster_batches`). If the cluster
-    abandons a batch because its scheduler is gone, the future raises
-    :class:`~kgbench.errors.EvaluationError`.
-    """
-
-    def __init__(self, address: str) -> None:
-        try:
-            distributed = import_module("distributed")
-        except ImportError:
-            raise _unusable(
-                f"dask:{address}", "Dask is not installed: pip install 'kgbench[dask]'"
-            ) from None
-        try:
-            self._client = distributed.Client(address, timeout="10s")
-        except (OSError, ValueError, TimeoutError) as error:
-            raise _unusable(f"dask:{address}", str(error)) from error
-        self._address = address
-        self._executor = self._client.get_executor(pure=False)
-        self._waiting: set[Future[Any]] = set()
-        self._sender = Sender()
-        self._unanswered: set[Future[Any]] = set()
-        self._is_lost = False
-        self._max_workers = 0
-        self._counted = -math.inf
-        self._ended = threading.Event()
-        threading.Thread(target=self._watch, name="kgbench-dask", daemon=True).start()
-
-    @property
-    def workers(self) -> int:
-        """The number of batches judged in parallel; it changes as workers join and leave."""
-        now = time.monotonic()
-        if now - self._counted > _RECOUNT:
-            self._counted = now
-            with suppress(OSError, TimeoutError):  # batches report a lost scheduler
-                self._max_workers = sum(self._client.nthreads().values())
-        return max(self._max_workers, 1)
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run ``fn`` on a worker."""
-        if self._is_lost:
-            raise self._lost()
-        outer: Future[T] = Future()
-        self._unanswered.add(outer)
-        outer.add_done_callback(self._unanswered.discard)
-        again: Callable[[Any], Future[Any] | None] = _never
-        if fn in {judge_batch, answer_batch}:
-            batch, limits = cast("tuple[Sequence[ExecutorRequest], JudgeLimits]", args)
-
-            def with_cases(result: Any) -> Future[Any] | None:
-                if not isinstance(result, MissingCases):
-                    return None
-                return self._submit(
-                    judge_cluster_batch, fn, self._sender.parcel(batch, whole=True), limits
-                )
-
-            again = with_cases
-            first = self._submit(judge_cluster_batch, fn, self._sender.parcel(batch), limits)
-        else:
-            first = self._submit(fn, *args, **kwargs)
-        first.add_done_callback(lambda future: self._copy_outcome(future, outer, again))
-        outer.add_done_callback(lambda future: first.cancel() if future.cancelled() else None)
-        return outer
-
-    def _submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = self._executor.submit(fn, *args, **kwargs)
-        self._waiting.add(future)
-        future.add_done_callback(self._waiting.discard)
-        return future
-
-    def _copy_outcome(
-        self, future: Future[Any], outer: Future[Any], again: Callable[[Any], Future[Any] | None]
-    ) -> None:
-        """Copy the outcome of ``future`` to ``whole``, unless ``again`` submits it once more."""
-        with suppress(InvalidStateError):  # already cancelled or failed because the cluster is lost
-            try:
-                if future.cancelled():
-                    if self._ended.is_set():
-                        outer.cancel()
-                    else:
-                        outer.set_exception(self._lost())
-                elif (error := future.exception()) is not None:
-                    outer.set_exception(error)
-                elif (once_more := again(future.result())) is None:
-                    outer.set_result(future.result())
-                else:
-                    once_more.add_done_callback(
-                        lambda last: self._copy_outcome(last, outer, _never)
-                    )
-            except InvalidStateError:
-                raise
-            except Exception as error:  # noqa: BLE001 - passed on to the waiting caller
-                outer.set_exception(error)
-
-    def _watch(self) -> None:
-        """Fail all waiting futures when the scheduler is gone.
-
-        The scheduler forgets the tasks of a client when their connection ends, and Dask never
-        completes a future whose result was being transferred at that moment.
-        """
-        while not self._ended.wait(_LOOK):
-            if self._client.status == "running":
-                continue
-            self._is_lost = True
-            for future in tuple(self._unanswered):
-                with suppress(InvalidStateError):
-                    future.set_exception(self._lost())
-            return
-
-    def _lost(self) -> EvaluationError:
-        return EvaluationError(
-            f"the Dask cluster at {self._address} has given up what it was to judge: its scheduler "
-            "has ended or cannot be reached; what was written before is there: start the cluster "
-            "again and repeat the command"
-        )
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Disconnect from the cluster, which keeps running."""
-        if cancel_futures or not wait:
-            self._ended.set()
-        if cancel_futures:  # not supported by the executor of a Dask client
-            for future in tuple(self._waiting):
-                future.cancel()
-        if not self._is_lost:  # else Dask would wait forever
-            self._executor.shutdown(wait=wait)
-        self._ended.set()
-        with suppress(*([OSError, TimeoutError] if self._is_lost else [])):
-            self._client.close()
-
-
-def _never(_: Any) -> None:
-    """Return ``None``: nothing is submitted again."""
-
-
-def _unusable(spec: str, reason: str) -> ConfigurationError:
+def unusable(spec: str, reason: str) -> ConfigurationError:
+    """Return the error of an executor that cannot be used."""
     return ConfigurationError([Finding("--executor", "", f"'{spec}' cannot be used: {reason}")])

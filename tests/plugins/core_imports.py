@@ -4,6 +4,12 @@
 from __future__ import annotations
 
 CORE_IMPORTS: dict[str, set[str]] = {
+    "dask": {
+        "errors",
+        "execution.judging",
+        "execution.pools",
+        "model",
+    },
     "harvest": {
         "analysis.declarations",
         "analysis.histogram",

@@ -3,9 +3,14 @@
 
 import pickle
 
-from kgbench.execution.cluster_batches import CaseCache, MissingCases, Sender, judge_cluster_batch
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, ToolRequest
 from kgbench.model import Case
+from kgbench.plugins.dask.cluster_batches import (
+    CaseCache,
+    MissingCases,
+    Sender,
+    judge_cluster_batch,
+)
 from kgbench.tool_calls import ToolCall
 
 
@@ -36,7 +41,7 @@ def test_a_large_case_is_sent_once():
 
 def test_answers_and_tool_calls_share_a_case(monkeypatch):
     """A tool call is executed with the case that a worker received with an answer."""
-    monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
+    monkeypatch.setattr("kgbench.plugins.dask.cluster_batches._cache", CaseCache())
     sender, one = Sender(), case(1, "a")
     calls = [ToolRequest(one, ToolCall("schema", "{}"), {})]
     judge_cluster_batch(seen, sender.parcel(asked(one)), JudgeLimits())
@@ -55,7 +60,7 @@ def test_equal_cases_are_one(monkeypatch):
 
 def test_a_worker_judges_by_what_it_kept(monkeypatch):
     """Requests get their cases back, including cases of an earlier batch."""
-    monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
+    monkeypatch.setattr("kgbench.plugins.dask.cluster_batches._cache", CaseCache())
     sender = Sender()
     one, two = case(1, "a"), case(2, "b")
     judge_cluster_batch(seen, sender.parcel(asked(one)), JudgeLimits())
@@ -65,7 +70,7 @@ def test_a_worker_judges_by_what_it_kept(monkeypatch):
 
 def test_a_worker_that_came_later_says_what_it_lacks(monkeypatch):
     """A worker that lacks cases returns their keys, and judges once it gets them all."""
-    monkeypatch.setattr("kgbench.execution.cluster_batches._cache", CaseCache())
+    monkeypatch.setattr("kgbench.plugins.dask.cluster_batches._cache", CaseCache())
     sender = Sender()
     batch = asked(case(1, "a"), case(2, "b"), case(1, "a"))
     sender.parcel(batch)  # this batch goes to another worker

@@ -23,6 +23,7 @@ class Declaration:
 
     ``specifications`` are the forms of its model specifications. ``options`` add to the options
     that all connectors have. ``extra`` is the extra of kgbench's package that installs its SDK.
+    ``embeddings`` is its server if that has OpenAI's endpoint of embeddings.
     ``sampling`` are the parameters that it passes on to the provider; ``None`` passes on all of
     them. ``native_tools`` says whether the provider's own tool calling can offer tools to a model.
     """
@@ -31,6 +32,7 @@ class Declaration:
     options: Mapping[str, Option]
     service: Service | None = None
     extra: str | None = None
+    embeddings: Service | None = None
     sampling: tuple[str, ...] | None = None
     native_tools: Callable[[ModelSetup], bool] = lambda _: False
 

@@ -12,14 +12,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kgbench.connectors import calls, openai, vllm
+from kgbench.connectors import calls, find, openai
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup
 
 PORTION = 128  # texts in one request
-# The connectors whose servers have an embeddings endpoint.
-SERVICES = {"openai": openai.SERVICE, "vllm": vllm.SERVICE}
 
 
 class Embeddings(NamedTuple):
@@ -36,13 +34,15 @@ def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Em
     ``timeout`` limits each request, in seconds. Raises :class:`~kgbench.errors.ModelSpecError` for
     a model without embeddings, and :class:`~kgbench.errors.ProviderError` as connectors do.
     """
+    declared = getattr(find(setup.connector), "DECLARED", None)
+    service = None if declared is None else declared.embeddings
     # Own servers have a limit of answers by default, which does not concern embeddings.
-    if setup.connector not in SERVICES or setup.sampling.keys() - {"max_tokens"}:
+    if service is None or setup.sampling.keys() - {"max_tokens"}:
         raise ModelSpecError(
             f"{setup.spec} gives no embeddings: name a model as openai:NAME or "
             f"openai:NAME@http://host/v1, without sampling parameters"
         )
-    client, caller = openai.sdk_client(setup, timeout, SERVICES[setup.connector])
+    client, caller = openai.sdk_client(setup, timeout, service)
     return asyncio.run(_embed(client, caller, setup.model_id, texts))
 
 

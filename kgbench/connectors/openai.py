@@ -44,6 +44,7 @@ DECLARED = Declaration(
     },
     service=SERVICE,
     extra="openai",
+    embeddings=SERVICE,
     native_tools=lambda _: True,
 )
 

@@ -107,8 +107,8 @@ def _requests_session(url: str) -> Any:
     """Send a request as google-generativeai does; the package itself need not be installed."""
     import requests
 
-    from kgbench.connectors.guarded_requests import guard
     from kgbench.net.limits import Misbehaviour
+    from kgbench.plugins.google_legacy.guarded_requests import guard
 
     with requests.Session() as session:
         guard(session, SECONDS)

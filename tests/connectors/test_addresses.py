@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 
 import pytest
 
+from kgbench.connectors import find
 from kgbench.connectors.servers import address_of
 from kgbench.errors import ModelSpecError
 from tests.connectors import KEY, answer, setup_for
@@ -39,7 +39,7 @@ def asked_at(connector, path, monkeypatch, **options):
     )
     for variable in ("OPENAI_API_KEY", "VLLM_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
         monkeypatch.setenv(variable, KEY)
-    module = importlib.import_module(f"kgbench.connectors.{connector}")
+    module = find(connector)
     with LoopbackServer(SPEECHES[connector]()) as server:
         setup = setup_for(connector, "m", f"{server.root}{path}", options=options)
         answer(module, setup)
@@ -116,7 +116,7 @@ def test_an_address_of_the_environment_follows_the_same_rule(monkeypatch):
 def test_what_contradicts_itself_is_refused(connector, path, options, words):
     """An address that contradicts the version is refused, and nothing is sent."""
     pytest.importorskip(SDKS.get(connector, "openai"), reason="an extra is not installed")
-    module = importlib.import_module(f"kgbench.connectors.{connector}")
+    module = find(connector)
     setup = setup_for(connector, "m", f"http://127.0.0.1:9{path}", options=options)
     with pytest.raises(ModelSpecError, match=re.escape(words)):
         module.open(setup, 1)

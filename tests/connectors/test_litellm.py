@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 
 import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
+from kgbench.connectors import find
 from kgbench.store import open_reader
 from kgbench.vocab import PROV
 from tests import documented
@@ -76,7 +76,7 @@ def test_the_recipe_runs(proxy, route, tmp_path):
 def test_the_address_may_have_its_version(proxy, route, end):
     """The proxy accepts an address with and without a version and a slash."""
     version = "v1beta" if route == "google" else "v1"
-    module = importlib.import_module(f"kgbench.connectors.{route}")
+    module = find(route)
     url = f"{proxy}{end.format(version=version)}"
     setup = setup_for(route, "small", url, options={"key_env": "LITELLM_KEY"})
 

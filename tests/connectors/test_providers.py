@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kgbench.connectors import find
 from kgbench.errors import (
     ModelSpecError,
     ProviderError,
@@ -77,7 +78,7 @@ def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         # Warnings of the SDKs on import are not kgbench's.
         warnings.simplefilter("ignore")
         importlib.import_module(sdk)
-        module = importlib.import_module(f"kgbench.connectors.{name}")
+        module = find(name)
         yield Provider(name, module, speech, header, variables)
 
 

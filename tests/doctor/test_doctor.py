@@ -161,7 +161,9 @@ def test_a_copy_that_is_not_installed_is_broken(monkeypatch):
 def test_the_variables_are_those_that_connectors_read():
     """Connectors read keys and addresses only from declared variables."""
     sources = "".join(
-        path.read_text("utf-8") for path in (ROOT / "kgbench" / "connectors").glob("*.py")
+        path.read_text("utf-8")
+        for folder in ("connectors", "plugins")
+        for path in (ROOT / "kgbench" / folder).rglob("*.py")
     )
     services = keys.services().values()
 

@@ -3,7 +3,7 @@
 
 ``vllm:NAME@http://host:8000`` calls vLLM's OpenAI-compatible server (with the key in
 ``VLLM_API_KEY``, if it needs one). ``vllm:PATH-OR-NAME`` starts that server on this machine for the
-time of a run (:mod:`kgbench.local.vllm_server`).
+time of a run (:mod:`kgbench.plugins.vllm.server`).
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ DECLARED = Declaration(
     options={**_OPTIONS, **openai.DECLARED.options},
     service=SERVICE,
     extra="vllm",
+    embeddings=SERVICE,
     native_tools=lambda setup: setup.base_url is not None,
 )
 _LOADING = 3600.0  # seconds; a model may have to be downloaded
@@ -128,7 +129,7 @@ def _started(setup: ModelSetup, timeout: float) -> Started:
         )
     served = replace(setup, options={}, sampling={**setup.sampling, **template})
     engine = Engine(
-        "kgbench.local.vllm_server",
+        "kgbench.plugins.vllm.server",
         {"arguments": ["--model", setup.model_id, *arguments]},
         setup.spec,
         environment=[n for n in os.environ if n.startswith(_PASSED_ON) and n not in SERVICE.keys],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """vLLM's own server with one model, on a loopback port, as a child that never outlives its parent.
 
-``python -m kgbench.local.vllm_server`` takes one argument, a JSON object with the ``arguments``
+``python -m kgbench.plugins.vllm.server`` takes one argument, a JSON object with the ``arguments``
 of the server (the model and options). It prints a JSON object with the ``address``
 and the ``version`` of vLLM when the model is loaded. It ends as the server ends. When its standard
 input is closed, it ends the whole process group, because vLLM starts further processes.

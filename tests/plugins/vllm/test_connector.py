@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from kgbench.children import commands
-from kgbench.connectors import vllm
 from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Outcome, Reply
+from kgbench.plugins.vllm import connector as vllm
 from tests.connectors import FAILURES_AND_SILENCE, KEY, PATIENCE, SHORT, answer, asked, setup_for
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer
@@ -124,7 +124,7 @@ def test_ctrl_c_does_not_reach_the_server() -> None:
 def test_the_server_ends_with_its_parent() -> None:
     """If the run is killed, the server ends, because the input of the child is closed."""
     settings = json.dumps({"arguments": ["--model", "m"]})
-    words = commands.command("kgbench.local.vllm_server", settings)
+    words = commands.command("kgbench.plugins.vllm.server", settings)
     with subprocess.Popen(
         words,
         stdin=subprocess.PIPE,

@@ -66,7 +66,7 @@ def _service(url: str, key: str | None, timeout: float) -> Any:
     # Its session would retry a 401 twice with "refreshed" credentials.
     session = client.transport._session  # noqa: SLF001
     session._max_refresh_attempts = 0  # noqa: SLF001
-    from kgbench.connectors.guarded_requests import guard
+    from kgbench.plugins.google_legacy.guarded_requests import guard
 
     guard(session, timeout)
     return client

@@ -383,7 +383,7 @@ class Executor(Protocol):
 
 
 class TaskModule(Protocol):
-    """The module of a task class, found by an entry point ``kgbench.tasks``; functions are pure."""
+    """The code of a task class (:mod:`kgbench.tasks.catalogue` finds it); functions are pure."""
 
     NAME: str
 

@@ -64,7 +64,10 @@ FLOORS = (
         "formulas, stores, data",
         ("scoring", "mapping", "tools", "policies", "variants", "worlds", "store", "datasets"),
     ),
-    Floor("tasks, models, judging", ("local", "tasks", "connectors", "tool_servers", "execution")),
+    Floor(
+        "tasks, models, judging",
+        ("local", "tasks", "families", "connectors", "tool_servers", "execution"),
+    ),
     Floor("test support", ("testing", "pytest_plugin")),
     Floor("plans, records", ("record", "config", "software")),
     Floor(

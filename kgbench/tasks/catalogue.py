@@ -2,16 +2,17 @@
 """The catalogue of task classes, their labelled tasks, and their modules.
 
 A task class is *declared* in a ``task.ttl``: in the folder ``tasks`` for the classes of kgbench, in
-the folder given by the module attribute ``FOLDER`` for those of other packages. The *code* of every
-task class is a module in the entry point group ``kgbench.tasks``, imported when a task of the class
-is first used. A faulty class of another package is unusable (:func:`unusable` gives the reason) but
-does not affect other classes.
+the folder given by the module attribute ``FOLDER`` for those of other packages. The *code* of a
+task class is the attribute ``family`` of ``judge.py`` in its folder, or what an entry point in the
+group ``kgbench.tasks`` names, imported when a task of the class is first used. A faulty class of
+another package is unusable (:func:`unusable` gives the reason) but does not affect other classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
@@ -28,6 +29,7 @@ from kgbench.tasks.parameters import labelled_task
 
 GROUP = "kgbench.tasks"
 DECLARATION = "task.ttl"
+JUDGE = "judge.py"
 
 _CASE_DIGEST = 12  # hex digits of a case's digest in its IRI
 
@@ -54,7 +56,7 @@ def task_class(name: str) -> TaskClass:
 
 def classes_with_code() -> frozenset[str]:
     """Return the names of all task classes that have a module."""
-    return frozenset(entry_points.names(GROUP))
+    return _own_families().union(entry_points.names(GROUP))
 
 
 def foreign_classes() -> frozenset[str]:
@@ -69,6 +71,8 @@ def unusable() -> Mapping[str, str]:
 
 def module(name: str) -> TaskModule:
     """Return the module of the task class called ``name``, imported on first use."""
+    if name in _own_families():
+        return cast("TaskModule", import_module(f"kgbench.families.{name}.judge").family)
     if name not in classes_with_code():
         raise TaskError(
             f"there is no code for the task class '{name}' (entry points {GROUP}): "
@@ -180,7 +184,7 @@ def foreign_declaration(name: str, version: str) -> Path | None:
 def clear_caches() -> None:
     """Clear the caches, so that installed and declared task classes are looked up again."""
     entry_points.clear_caches()
-    for cached in (_task_classes, _own, _own_class, _foreign, _own_folders):
+    for cached in (_task_classes, _own, _own_class, _foreign, _own_folders, _own_families):
         cached.cache_clear()
 
 
@@ -257,3 +261,9 @@ def _foreign_folder(name: str) -> Path:
             f"{declared.parent.name}/ among the files of the package and install it again"
         )
     return Path(folder)
+
+
+@cache
+def _own_families() -> frozenset[str]:
+    """Return the names of the folders that have a judge."""
+    return frozenset(name for name, folder in _own_folders().items() if (folder / JUDGE).is_file())

@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +25,10 @@ import pyoxigraph as ox
 from kgbench.datasets import damage, home, text2sparql
 from kgbench.errors import EvaluationError, ResourceError, TaskError
 from kgbench.model import Case
-from kgbench.tasks import bestiary, bestiary_twins, catalogue
-from kgbench.worlds import generator
+from kgbench.tasks import bestiary, bestiary_twins, catalogue, serialising
+from kgbench.vocab import OWL
+from kgbench.worlds import generator, questions
+from kgbench.worlds.generator import World
 from kgbench.worlds.model import load_model
 
 OURS: Final = "bestiary"
@@ -55,6 +57,15 @@ def text(name: str) -> str:
     if path not in _opened and not path.is_file():
         raise EvaluationError(_install_hint(name))
     return _read(path)
+
+
+@lru_cache(maxsize=4)
+def world_schema(world: World, **prefixes: str) -> str:
+    """Return the schema of a world in Turtle, which also declares further ``prefixes``."""
+    lines = "\n".join(generator.schema(generator.build_graph(world)))
+    triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
+    all_prefixes = {**questions.PREFIXES, **prefixes, "owl": str(OWL)}
+    return serialising.serialise(triples, "turtle", all_prefixes)
 
 
 def prepare() -> None:

@@ -15,10 +15,10 @@ import pyoxigraph as ox
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.tasks import catalogue, serialising, texts
 from kgbench.tasks.claim_verdicts import read_verdict
-from kgbench.tasks.world_questions import world_of
 from kgbench.vocab import OWL
 from kgbench.worlds import claims, generator, questions
 from kgbench.worlds.claim_graphs import UNKNOWN, VERDICTS
+from kgbench.worlds.generator import world_of
 
 NAME: Final = "ClaimCheckWorld"
 _PREFIXES: Final = {

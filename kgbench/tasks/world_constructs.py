@@ -14,7 +14,7 @@ from typing import Final
 
 from kgbench.model import Case, Executor, Task, Verdict
 from kgbench.tasks import world_questions, world_writing
-from kgbench.worlds import constructs
+from kgbench.worlds import constructs, generator
 
 NAME: Final = "Text2ConstructWorld"
 WRITES: Final = True
@@ -43,7 +43,7 @@ def query(answer: str) -> str | None:
     return world_writing.extract_sparql(answer, _WORD)
 
 
-check = world_questions.check
+check = generator.check_instances
 graph_name = world_questions.graph_name
 vocabulary = world_writing.vocabulary
 prompt = world_writing.prompt

@@ -17,9 +17,9 @@ from kgbench.scoring import json_ld
 from kgbench.scoring.agreement import agreement
 from kgbench.scoring.json_ld import IllFormedJsonLd
 from kgbench.tasks import catalogue, json_ld_answers, serialising, texts, turtle_answers
-from kgbench.tasks.world_questions import world_of
 from kgbench.vocab import RDFS, XSD
 from kgbench.worlds import documents, generator
+from kgbench.worlds.generator import world_of
 from kgbench.worlds.model import NAMESPACE
 
 NAME: Final = "JsonLdContextWorld"
@@ -46,7 +46,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     sheet = cache(lambda: documents.sheet(world_of(task, seed), task.parameters["level"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        document = sheet().document(iteration)
+        document = sheet()[iteration]
         triples = turtle_answers.triples(document.triples)
         return {
             "document": document.text,

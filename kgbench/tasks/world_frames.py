@@ -18,8 +18,8 @@ from kgbench.scoring.agreement import Agreement, agreement
 from kgbench.scoring.json_ld import IllFormedJsonLd
 from kgbench.tasks import catalogue, json_ld_answers, serialising, texts, turtle_answers
 from kgbench.tasks.world_contexts import CONTEXT, PREFIXES
-from kgbench.tasks.world_questions import world_of
 from kgbench.worlds import trees
+from kgbench.worlds.generator import world_of
 
 NAME: Final = "JsonLdFrameWorld"
 LOADS: Final = ("PyLD",)
@@ -38,7 +38,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     sheet = cache(lambda: trees.sheet(world_of(task, seed), task.parameters["level"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        exercise = sheet().tree(iteration)
+        exercise = sheet()[iteration]
         triples = turtle_answers.triples(exercise.triples)
         return {
             "graph": serialising.serialise(triples, "turtle", PREFIXES),

@@ -23,7 +23,6 @@ from kgbench.tasks import (
     serialising,
     texts,
     turtle_answers,
-    world_questions,
 )
 from kgbench.vocab import OWL, RDF, RDFS, XSD
 from kgbench.worlds import generator, mappings
@@ -52,12 +51,12 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     :class:`~kgbench.errors.TaskError`.
     """
     parameters = task.parameters
-    world = world_questions.world_of(task, seed)
+    world = generator.world_of(task, seed)
     # Built for the first case of the task, so that other tasks need not wait for it.
     sheet = cache(lambda: mappings.sheet(world, parameters["level"], parameters["format"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        exercise = sheet().exercise(iteration)
+        exercise = sheet()[iteration]
         shown, hidden = exercise.expected
         return {
             "words": list(exercise.words),
@@ -152,5 +151,5 @@ def reference(case: Case) -> str:
     return mapping_answers.fenced(case.data["mapping"])
 
 
-check = world_questions.check
+check = generator.check_instances
 prepare = mapping_answers.prepare

@@ -8,27 +8,22 @@ nothing.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, cast
-
-import pyoxigraph as ox
 
 from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, TaskModule, Verdict
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import policy
-from kgbench.tasks import catalogue, graphs, serialising, sparql_dialogue, texts, typed_answers
-from kgbench.vocab import OWL
+from kgbench.tasks import catalogue, graphs, sparql_dialogue, texts, typed_answers
 from kgbench.worlds import generator, questions
-from kgbench.worlds.generator import World
+from kgbench.worlds.generator import world_of
 
 NAME: Final = "Text2SparqlWorld"
 POLICY: Final = "rows"
-_SEED: Final = 16  # hex digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +53,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     sheet = cache(lambda: questions.sheet(world, task.parameters["level"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        question = sheet().question(iteration)
+        question = sheet()[iteration]
         return {
             "graphName": world.name,
             "question": question.words,
@@ -68,18 +63,6 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         }
 
     return catalogue.lazy_cases(task, suite, count, data)
-
-
-def world_of(task: Task, seed: int) -> World:
-    """Return the world of a plan's seed, with size and kind of names from the task's parameters."""
-    source = hashlib.sha256(str(seed).encode()).hexdigest()[:_SEED]
-    return World(source, task.parameters["instances"], task.parameters["names"])
-
-
-def check(task: Task) -> None:
-    """Check that the world is large enough for every class to have instances."""
-    parameters = task.parameters
-    generator.build_graph(World("", parameters["instances"], parameters["names"]))
 
 
 def prompt(case: Case, **prefixes: str) -> str:
@@ -93,17 +76,8 @@ def prompt(case: Case, **prefixes: str) -> str:
             f"the case {case.iri} is about a world of another version of the generator than "
             f"{generator.VERSION}, so nothing can be asked about it"
         )
-    values = {"question": case.data["question"], "schema": schema(world, **prefixes)}
+    values = {"question": case.data["question"], "schema": graphs.world_schema(world, **prefixes)}
     return texts.filled(case.task_class, "prompt.txt", **values)
-
-
-@lru_cache(maxsize=4)
-def schema(world: World, **prefixes: str) -> str:
-    """Return the schema of a world in Turtle, which also declares further ``prefixes``."""
-    lines = "\n".join(generator.schema(generator.build_graph(world)))
-    triples = [quad.triple for quad in ox.parse(lines, ox.RdfFormat.N_TRIPLES)]
-    all_prefixes = {**questions.PREFIXES, **prefixes, "owl": str(OWL)}
-    return serialising.serialise(triples, "turtle", all_prefixes)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
@@ -122,6 +96,7 @@ def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
     return replace(verdict, next_prompt=feedback[0], feedback=feedback[1])
 
 
+check = generator.check_instances
 query = sparql_dialogue.extract_any_query
 reference = sparql_dialogue.reference
 

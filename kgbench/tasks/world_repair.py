@@ -15,10 +15,10 @@ import pyoxigraph as ox
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.tasks import catalogue, serialising, texts, turtle_answers, world_violations
-from kgbench.tasks.world_questions import world_of
 from kgbench.validation import IllFormedShapes
 from kgbench.validation.foreign import Finding, ForeignShapes
 from kgbench.worlds import shape_cases
+from kgbench.worlds.generator import world_of
 
 NAME: Final = "ShaclRepairWorld"
 _MOST: Final = 10  # violations in feedback

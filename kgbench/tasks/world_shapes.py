@@ -13,10 +13,11 @@ from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.scoring.mutation import Discrimination, discrimination
 from kgbench.tasks import catalogue, texts, turtle_answers
-from kgbench.tasks.world_questions import schema, world_of
+from kgbench.tasks.graphs import world_schema
 from kgbench.validation import IllFormedShapes
 from kgbench.validation.foreign import ForeignShapes
 from kgbench.worlds import generator, shape_cases, shape_trials
+from kgbench.worlds.generator import world_of
 from kgbench.worlds.model import load_model
 
 NAME: Final = "Text2ShaclWorld"
@@ -35,7 +36,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     sets = shape_trials.assignments(world, parameters["level"])
 
     def data(iteration: int) -> Mapping[str, Json]:
-        draw = sets.draw(iteration)
+        draw = sets[iteration]
         rules = shape_cases.rule_set_of_draw(world, parameters["level"], draw)
         assert rules is not None
         return {
@@ -52,7 +53,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
 def prompt(case: Case) -> str:
     """Return the prompt: the schema of the world, and the rules in words."""
     rules = "\n".join(f"{number}. {words}" for number, words in enumerate(case.data["rules"], 1))
-    return texts.filled(NAME, "prompt.txt", schema=schema(_world(case)), rules=rules)
+    return texts.filled(NAME, "prompt.txt", schema=world_schema(_world(case)), rules=rules)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:

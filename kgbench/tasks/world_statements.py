@@ -29,10 +29,10 @@ from kgbench.tasks import (
     typed_answers,
     world_questions,
 )
-from kgbench.tasks.world_questions import POLICY, Vocabulary, world_of
+from kgbench.tasks.world_questions import POLICY, Vocabulary
 from kgbench.vocab import RDF
 from kgbench.worlds import notations, report_questions, statements
-from kgbench.worlds.generator import World
+from kgbench.worlds.generator import World, check_instances, world_of
 
 NAME: Final = "Rdf12World"
 QUERY: Final = "query"
@@ -220,7 +220,7 @@ def reference(case: Case) -> str:
     return f"```turtle\n{statements.abbreviate(chr(10).join(case.data['gold']))}\n```"
 
 
-check = world_questions.check
+check = check_instances
 
 
 prepare = world_questions.prepare

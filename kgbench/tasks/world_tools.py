@@ -15,9 +15,8 @@ from kgbench.errors import TaskError
 from kgbench.model import Case, Json, Task
 from kgbench.on_demand import OnDemand
 from kgbench.tasks.graph_questions import GraphQuestions
-from kgbench.tasks.world_questions import world_of
 from kgbench.worlds import generator, hard_questions, questions
-from kgbench.worlds.generator import World
+from kgbench.worlds.generator import World, world_of
 from kgbench.worlds.naming import Chance
 
 
@@ -36,7 +35,7 @@ class WorldTools(GraphQuestions):
 
         def make(iteration: int) -> Case:
             kind, number = kinds.of(iteration)
-            question = hard_questions.sheet(world, parameters["level"], kind).question(number)
+            question = hard_questions.sheet(world, parameters["level"], kind)[number]
             data: dict[str, Json] = {
                 "uid": f"{world.name}-{parameters['level']}-{kind}-{number + 1}",
                 "graphName": world.name,

@@ -15,7 +15,7 @@ from typing import Final
 
 from kgbench.model import Case, Executor, Task, Verdict
 from kgbench.tasks import texts, world_questions, world_writing
-from kgbench.worlds import updates
+from kgbench.worlds import generator, updates
 
 NAME: Final = "Text2UpdateWorld"
 WRITES: Final = True
@@ -60,7 +60,7 @@ def query(answer: str) -> str | None:
     return world_writing.extract_sparql(answer, _WORD)
 
 
-check = world_questions.check
+check = generator.check_instances
 graph_name = world_questions.graph_name
 vocabulary = world_writing.vocabulary
 prompt = world_writing.prompt

@@ -15,9 +15,9 @@ import pyoxigraph as ox
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.scoring.agreement import compare_sets
 from kgbench.tasks import catalogue, serialising, texts, turtle_answers
-from kgbench.tasks.world_questions import world_of
 from kgbench.vocab import SH
 from kgbench.worlds import shape_cases
+from kgbench.worlds.generator import world_of
 
 NAME: Final = "ShaclVerdictWorld"
 _FOCUS: Final = ox.NamedNode(SH.focusNode)

@@ -18,8 +18,8 @@ from kgbench.policies.blank_nodes import compare_rows, row_texts
 from kgbench.policies.node_numbers import Row
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, graphs, texts, world_questions
-from kgbench.tasks.world_questions import graph_name, world_of
-from kgbench.worlds.generator import World
+from kgbench.tasks.world_questions import graph_name
+from kgbench.worlds.generator import World, world_of
 from kgbench.worlds.writing import PREFIXES, TARGET, WritingSheet
 
 ROUNDS: Final = 3
@@ -56,7 +56,7 @@ def cases(task: Task, suite: str, seed: int, count: int, sheet_of: SheetOf) -> S
     sheet = cache(lambda: sheet_of(world, task.parameters["level"]))
 
     def data(iteration: int) -> Mapping[str, Json]:
-        exercise = sheet().question(iteration)
+        exercise = sheet()[iteration]
         return {
             "graphName": world.name,
             "question": exercise.words,

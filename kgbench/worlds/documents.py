@@ -11,8 +11,8 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from kgbench.errors import TaskError
 from kgbench.vocab import RDF, RDFS, XSD
+from kgbench.worlds.drawing import Sheet
 from kgbench.worlds.generator import RESOURCE, Graph, Instance, World, build_graph, literal
 from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance
@@ -64,35 +64,27 @@ class Document(NamedTuple):
     features: tuple[str, ...]
 
 
-class Documents:
+class Documents(Sheet[Document]):
     """A sequence of different documents of one level about a world."""
 
+    TRIES = _TRIES
+
     def __init__(self, world: World, level: int) -> None:
+        super().__init__()
         self._graph = build_graph(world)
         self._level = level
         self._chance = Chance(VERSION, world.seed, world.instances, "documents", level)
-        self._documents: list[Document] = []
-        self._texts_so_far: set[str] = set()
 
-    def document(self, number: int) -> Document:
-        """Return the document with a number, counted from 0.
+    def _drawn(self) -> Document | None:
+        return _Draft(self._graph, self._level, self._chance).document()
 
-        Raises :class:`~kgbench.errors.TaskError` if the world is too small for that many.
-        """
-        while len(self._documents) <= number:
-            self._documents.append(self._next())
-        return self._documents[number]
+    def _key(self, drawn: Document) -> str:
+        return drawn.text
 
-    def _next(self) -> Document:
-        for _ in range(_TRIES):
-            draft = _Draft(self._graph, self._level, self._chance)
-            document = draft.document()
-            if document is not None and document.text not in self._texts_so_far:
-                self._texts_so_far.add(document.text)
-                return document
-        raise TaskError(
+    def _too_small(self, number: int) -> str:
+        return (
             f"a world of {self._graph.world.instances} instances is too small for more than "
-            f"{len(self._documents)} documents of level {self._level}"
+            f"{number} documents of level {self._level}"
         )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -10,6 +11,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kgbench.errors import TaskError
+from kgbench.model import Task
 from kgbench.vocab import OWL, RDF, RDFS, XSD
 from kgbench.worlds.model import NAMESPACE, Model, Property, load_model
 from kgbench.worlds.naming import Chance, labels, word
@@ -20,6 +22,7 @@ NATURAL, OPAQUE = "natural", "opaque"
 RESOURCE: Final = f"{NAMESPACE}resource/"
 LANGUAGES: Final = ("de", "en", "fr")
 _PREFIX: Final = "world"
+_SEED: Final = 16  # hex digits
 
 
 class World(NamedTuple):
@@ -36,6 +39,18 @@ class World(NamedTuple):
     def name(self) -> str:
         """The name of its graph, for :func:`kgbench.tasks.graphs.text`."""
         return f"{_PREFIX}-{VERSION}-{self.names}-{self.instances}-{self.seed}"
+
+
+def world_of(task: Task, seed: int) -> World:
+    """Return the world of a plan's seed, with size and kind of names from the task's parameters."""
+    source = hashlib.sha256(str(seed).encode()).hexdigest()[:_SEED]
+    return World(source, task.parameters["instances"], task.parameters["names"])
+
+
+def check_instances(task: Task) -> None:
+    """Check that the world of a task is large enough for every class to have instances."""
+    parameters = task.parameters
+    build_graph(World("", parameters["instances"], parameters["names"]))
 
 
 def world_of_name(name: str) -> World | None:

@@ -18,7 +18,7 @@ from kgbench.worlds.forms import Form, Question
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import absent_properties
 from kgbench.worlds.naming import word
-from kgbench.worlds.questions import Sheet
+from kgbench.worlds.questions import QuestionSheet
 
 ANSWERED, EMPTY, UNANSWERABLE = "answered", "empty", "unanswerable"
 UNKNOWN_THING, UNKNOWN_PROPERTY = "unknown-thing", "unknown-property"
@@ -31,12 +31,12 @@ _Recipe = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
 
 
 @lru_cache(maxsize=48)
-def sheet(world: World, level: int, kind: str) -> Sheet:
+def sheet(world: World, level: int, kind: str) -> QuestionSheet:
     """Return the questions of a level and kind about a world, drawn on demand."""
     return _SHEETS[kind](world, level)
 
 
-class EmptySheet(Sheet):
+class EmptySheet(QuestionSheet):
     """A sequence of questions of one level with an empty answer."""
 
     SEEDED: ClassVar = EMPTY
@@ -60,11 +60,11 @@ class EmptySheet(Sheet):
         omissions = ((kind, others, form) for others in wrong_conditions(parts))
         return rows in _NOTHING and self._all_differ(rows, omissions)
 
-    def _key(self, question: Question) -> object:
-        return question.words
+    def _key(self, drawn: Question) -> str:
+        return drawn.words
 
 
-class UnanswerableSheet(Sheet):
+class UnanswerableSheet(QuestionSheet):
     """A sequence of questions of one level with a condition on something missing from the graph.
 
     They have no query. Their only feature is :data:`UNKNOWN_THING` or :data:`UNKNOWN_PROPERTY`.
@@ -119,8 +119,8 @@ class UnanswerableSheet(Sheet):
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:  # noqa: ARG002 - of all sheets
         return True
 
-    def _key(self, question: Question) -> object:
-        return question.words
+    def _key(self, drawn: Question) -> str:
+        return drawn.words
 
 
 def _unmet(context: ClauseContext) -> Iterator[Clause]:
@@ -145,8 +145,8 @@ def _unknown_property(kind: str, context: ClauseContext) -> Clause:
     return Clause(f"whose {prop.label} is {at_least(prop, limit)}", "", prop.iri)
 
 
-_SHEETS: Final[dict[str, type[Sheet]]] = {
-    ANSWERED: Sheet,
+_SHEETS: Final[dict[str, type[QuestionSheet]]] = {
+    ANSWERED: QuestionSheet,
     EMPTY: EmptySheet,
     UNANSWERABLE: UnanswerableSheet,
 }

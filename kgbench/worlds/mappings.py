@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from kgbench.errors import TaskError
 from kgbench.vocab import RDF
 from kgbench.worlds import mapping_writing as writing
+from kgbench.worlds.drawing import Sheet
 from kgbench.worlds.generator import RESOURCE, Instance, World, build_graph
 from kgbench.worlds.mapping_aspects import (
     EXTRA,
@@ -107,36 +107,28 @@ class Exercise(NamedTuple):
     features: tuple[str, ...]
 
 
-class Exercises:
+class Exercises(Sheet[Exercise]):
     """A sequence of different exercises of one level and format about a world."""
 
+    TRIES = _TRIES
+
     def __init__(self, world: World, level: int, form: str) -> None:
+        super().__init__()
         self._graph = build_graph(world)
         self._level = level
         self._form = form
         self._chance = Chance(VERSION, world.seed, world.instances, "mappings", level, form)
-        self._exercises: list[Exercise] = []
-        self._known_sources: set[str] = set()
 
-    def exercise(self, number: int) -> Exercise:
-        """Return the exercise with a number, counted from 0.
+    def _drawn(self) -> Exercise | None:
+        return _Draft(self._setting(), self._level).exercise()
 
-        Raises :class:`~kgbench.errors.TaskError` if the world is too small for that many.
-        """
-        while len(self._exercises) <= number:
-            self._exercises.append(self._next())
-        return self._exercises[number]
+    def _key(self, drawn: Exercise) -> str:
+        return repr(drawn.shown_sources)
 
-    def _next(self) -> Exercise:
-        for _ in range(_TRIES):
-            draft = _Draft(self._setting(), self._level)
-            exercise = draft.exercise()
-            if exercise is not None and repr(exercise.shown_sources) not in self._known_sources:
-                self._known_sources.add(repr(exercise.shown_sources))
-                return exercise
-        raise TaskError(
+    def _too_small(self, number: int) -> str:
+        return (
             f"a world of {self._graph.world.instances} instances is too small for more than "
-            f"{len(self._exercises)} mappings of level {self._level}"
+            f"{number} mappings of level {self._level}"
         )
 
     def _setting(self) -> Setting:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from sys import intern
@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Final
 
 import pyoxigraph as ox
 
-from kgbench.errors import TaskError
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds import clauses, generator, misreadings
 from kgbench.worlds.clauses import Clause, ClauseContext, prefixed_name
+from kgbench.worlds.drawing import Sheet
 from kgbench.worlds.forms import AGAIN, Form, Question
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import NAMESPACE
@@ -24,7 +24,6 @@ from kgbench.worlds.naming import Chance
 PREFIXES: Final = {"w": NAMESPACE, "rdf": str(RDF), "rdfs": str(RDFS), "xsd": str(XSD)}
 LEVELS: Final = 5
 MOST_ROWS: Final = 40
-_TRIES: Final = 10_000
 _CANDIDATES: Final = 3  # clauses or forms to try with the same thing
 _CACHED: Final = 1024
 _ORDER: Final = tuple(clauses.KINDS)
@@ -61,48 +60,31 @@ _RECIPES: Final[dict[int, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]]] 
 _Asked = tuple[str, Sequence[Clause], Form]  # the class that a question is about, and its parts
 
 
-class Sheet:
+class QuestionSheet(Sheet[Question]):
     """A sequence of different questions of one level about a world, drawn from a seed."""
 
     SEEDED: ClassVar = "questions"
     """The part of the seed that tells kinds of sheets apart."""
+    TRIES = 10_000
 
     def __init__(self, world: World, level: int) -> None:
+        super().__init__()
         self._graph = generator.build_graph(world)
         self._level = level
         self._chance = Chance(generator.VERSION, world.seed, self.SEEDED, level)
         self._store = load_store(world)
-        self._found: list[Question] = []
-        self._known: set[object] = set()
         self._matching = lru_cache(maxsize=_CACHED)(self._match)
 
-    def question(self, number: int) -> Question:
-        """Return the question with a number, counted from 0.
-
-        Raises :class:`~kgbench.errors.TaskError` if the world is too small for that many.
-        """
-        while len(self._found) <= number:
-            self._found.append(self._next())
-        return self._found[number]
-
-    def _next(self) -> Question:
-        for _ in range(_TRIES):
-            question = self._drawn()
-            if question is None:
-                continue
-            key = self._key(question)
-            if key not in self._known:
-                self._known.add(key)
-                return question
-        raise TaskError(
-            f"a world of {self._graph.world.instances} instances has no more than "
-            f"{len(self._found)} questions of level {self._level}: ask for fewer cases, or for a "
-            "world with more instances"
+    def _too_small(self, number: int) -> str:
+        return (
+            f"a world of {self._graph.world.instances} instances has no more than {number} "
+            f"questions of level {self._level}: ask for fewer cases, or for a world with more "
+            "instances"
         )
 
-    def _key(self, question: Question) -> object:
+    def _key(self, drawn: Question) -> Hashable:
         """Return a key that equivalent questions share, such as those with equivalent bounds."""
-        return _NUMBER.sub("", question.query), tuple(self._rows(question.query))
+        return _NUMBER.sub("", drawn.query), tuple(self._rows(drawn.query))
 
     def _recipe(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
         """Return the groups of features (one is drawn from each), and the forms of questions."""
@@ -355,9 +337,9 @@ class Sheet:
 
 
 @lru_cache(maxsize=16)
-def sheet(world: World, level: int) -> Sheet:
+def sheet(world: World, level: int) -> QuestionSheet:
     """Return the questions of a level about a world (cached: each depends on those before it)."""
-    return Sheet(world, level)
+    return QuestionSheet(world, level)
 
 
 @lru_cache(maxsize=2)

@@ -7,7 +7,7 @@ the other classes, which may do so. Graphs that keep to the rules have whatever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, cycle, islice
 from typing import Final, NamedTuple
@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.worlds import trial_changes
+from kgbench.worlds.drawing import Sheet
 from kgbench.worlds.generator import World
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.rules import Rule, RuleContext
@@ -48,42 +49,36 @@ class TrialGraph(NamedTuple):
     broken: str | None
 
 
-class Assignments:
-    """A sequence of different sets of rules of one level, drawn from a seed."""
+class Assignments(Sheet[int]):
+    """The draws (see :func:`rule_set_of_draw`) of different sets of rules of one level."""
+
+    TRIES = TRIES
 
     def __init__(self, world: World, level: int) -> None:
+        super().__init__()
         self._world, self._level = world, level
-        self._known: set[frozenset[tuple[str, ...]]] = set()
-        self._found: list[int] = []
         self._last_draw = 0
 
-    def draw(self, number: int) -> int:
-        """Return the draw (see :func:`rule_set_of_draw`) for the set of rules with a number from 0.
+    def _drawn(self) -> int | None:
+        self._last_draw += 1
+        fits = self._rules(self._last_draw) and trial_graphs(
+            self._world, self._level, self._last_draw
+        )
+        return self._last_draw if fits else None
 
-        Raises :class:`~kgbench.errors.TaskError` if the world has no more sets of rules.
-        """
-        while len(self._found) <= number:
-            for _ in range(TRIES):
-                self._last_draw += 1
-                if self._fits(self._last_draw):
-                    self._found.append(self._last_draw)
-                    break
-            else:
-                raise too_small(self._world, self._level)
-        return self._found[number]
-
-    def _fits(self, draw: int) -> bool:
-        rules = rule_set_of_draw(self._world, self._level, draw)
-        if rules is None:
-            return False
-        # Rules that differ only in their bounds count as the same.
-        key = frozenset(
+    def _key(self, drawn: int) -> Hashable:
+        """Return what rules share that differ only in their bounds."""
+        rules = self._rules(drawn)
+        assert rules is not None
+        return frozenset(
             (rule.component, rule.target, rule.path, rule.group) for rule in rules.rules
         )
-        if key in self._known or not trial_graphs(self._world, self._level, draw):
-            return False
-        self._known.add(key)
-        return True
+
+    def _too_small(self, number: int) -> str:  # noqa: ARG002 - of all sheets
+        return str(too_small(self._world, self._level))
+
+    def _rules(self, draw: int) -> RuleSet | None:
+        return rule_set_of_draw(self._world, self._level, draw)
 
 
 @lru_cache(maxsize=8)

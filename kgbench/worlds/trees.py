@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from kgbench.errors import TaskError
 from kgbench.model import Json
 from kgbench.rdf import canonical_json
 from kgbench.scoring.json_ld import expanded, framed
 from kgbench.vocab import RDF, RDFS
+from kgbench.worlds.drawing import Sheet
 from kgbench.worlds.generator import (
     LANGUAGES,
     RESOURCE,
@@ -79,35 +79,28 @@ class Tree(NamedTuple):
     form: str
 
 
-class Trees:
+class Trees(Sheet[Tree]):
     """A sequence of different trees of one level about a world."""
 
+    TRIES = _TRIES
+
     def __init__(self, world: World, level: int) -> None:
+        super().__init__()
         self._world = world
         self._level = level
         self._chance = Chance(VERSION, world.seed, world.instances, "trees", level)
-        self._trees: list[Tree] = []
-        self._known_trees: set[str] = set()
 
-    def tree(self, number: int) -> Tree:
-        """Return the tree with a number, counted from 0.
+    def _drawn(self) -> Tree | None:
+        draft = _Drawing(build_graph(self._world), self._level, self._chance).draft()
+        return None if draft is None else _reduced(draft, self._level)
 
-        Raises :class:`~kgbench.errors.TaskError` if the world is too small for that many.
-        """
-        while len(self._trees) <= number:
-            self._trees.append(self._next())
-        return self._trees[number]
+    def _key(self, drawn: Tree) -> str:
+        return canonical_json(drawn.tree)
 
-    def _next(self) -> Tree:
-        for _ in range(_TRIES):
-            draft = _Drawing(build_graph(self._world), self._level, self._chance).draft()
-            tree = None if draft is None else _reduced(draft, self._level)
-            if tree is not None and (key := canonical_json(tree.tree)) not in self._known_trees:
-                self._known_trees.add(key)
-                return tree
-        raise TaskError(
+    def _too_small(self, number: int) -> str:
+        return (
             f"a world of {self._world.instances} instances is too small for more than "
-            f"{len(self._trees)} trees of level {self._level}"
+            f"{number} trees of level {self._level}"
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from kgbench.worlds import questions
@@ -18,7 +18,7 @@ from kgbench.worlds.clauses import Clause, prefixed_name
 from kgbench.worlds.forms import Form, Question
 from kgbench.worlds.generator import Instance
 from kgbench.worlds.model import NAMESPACE, Property
-from kgbench.worlds.questions import MOST_ROWS, Sheet
+from kgbench.worlds.questions import MOST_ROWS, QuestionSheet
 
 TARGET: Final = f"{NAMESPACE}target/"
 PREFIXES: Final = {**questions.PREFIXES, "t": TARGET}
@@ -30,7 +30,7 @@ _VALUE: Final = re.compile(r"(?<=[<>+]= )(?:[0-9]+|\"[0-9-]+\")|(?<=\?old \+ )[0
 Row = tuple[str, ...]
 
 
-class WritingSheet(Sheet):
+class WritingSheet(QuestionSheet):
     """A sequence of different exercises of one level about a world."""
 
     FORMS: ClassVar[Mapping[int, tuple[str, ...]]]
@@ -64,10 +64,10 @@ class WritingSheet(Sheet):
             return False
         return self._all_differ(rows, self._wrong(kind, parts, form))
 
-    def _key(self, question: Question) -> object:
+    def _key(self, drawn: Question) -> Hashable:
         """Return a key that equivalent exercises share, such as those that write other values."""
-        where = question.query.partition(_WHERE)[2]
-        return question.features, _VALUE.sub("", where), tuple(self._things(question.query))
+        where = drawn.query.partition(_WHERE)[2]
+        return drawn.features, _VALUE.sub("", where), tuple(self._things(drawn.query))
 
     def _rows(self, query: str) -> list[Row]:
         """Return the triples that a query writes, with all blank nodes alike."""

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from tests.conftest import GIVEN
+from conftest import GIVEN
 
 EXTERNAL = "KGBENCH_EXTERNAL_DATA"
 SAMPLE = """
@@ -35,7 +35,7 @@ def test_ordinary_gives_up():
 def sample(pytester, repository, monkeypatch):
     """Return a function that runs sample tests under this conftest in a subprocess."""
     monkeypatch.setenv("PYTHONPATH", str(repository))
-    pytester.makeconftest((repository / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makeconftest((repository / "conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers =\n    external: x\n    slow: y\n")
     pytester.makepyfile(SAMPLE)
 

@@ -11,12 +11,17 @@ from pathlib import Path
 import pytest
 
 import kgbench
+from kgbench import resources
 
 PACKAGE = Path(kgbench.__file__).parent
 OF_THE_API = re.compile(r"\bkgbench\.(open|score|example)\(")
 MODULES = sorted(
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    for path in PACKAGE.rglob("*.py")
+    ".".join((package, *path.relative_to(folder).with_suffix("").parts))
+    for package, folder in (
+        ("kgbench", PACKAGE),
+        ("kgbench.families", resources.folder("tasks")),
+    )
+    for path in folder.rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
 

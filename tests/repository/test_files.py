@@ -81,7 +81,7 @@ def test_tests_say_what_must_hold(repository, tracked):
     """The first line of each test's docstring is a whole sentence."""
     said = {}
     for name in tracked:
-        if re.fullmatch(r"tests/(.+/)?test_\w+\.py", name):
+        if re.fullmatch(r"(tests|tasks)/(.+/)?test_\w+\.py", name):
             for test in _tests(ast.parse((repository / name).read_text(encoding="utf-8"))):
                 said[f"{name}:{test.lineno}"] = ast.get_docstring(test) or ""
 
@@ -120,7 +120,7 @@ def test_every_ignored_rule_has_its_reason(repository):
 
 def test_every_suppression_names_its_rule(repository, tracked):
     """In code, ``noqa`` and ``type: ignore`` name the rules that they suppress."""
-    code = [name for name in tracked if re.match(r"(kgbench|bench)/.*\.py$", name)]
+    code = [name for name in tracked if re.match(r"(kgbench|tasks|bench)/.*\.py$", name)]
 
     blanket = [
         f"{name}:{number}"

@@ -104,11 +104,13 @@ def test_sdist_holds_exactly_the_tracked_files(built):
 
 
 def test_wheel_holds_code_and_declared_folders(built):
-    """The wheel holds the tracked code, the tracked declared files and its metadata."""
+    """The wheel holds the tracked code and declared files, without tests, and its metadata."""
     names = {name for name in wheel_content(built.wheel) if ".dist-info/" not in name}
     code = {name for name in built.tracked if name.startswith("kgbench/")}
     declared = {
-        f"kgbench/declared/{name}" for name in built.tracked if name.partition("/")[0] in FOLDERS
+        f"kgbench/declared/{name}"
+        for name in built.tracked
+        if name.partition("/")[0] in FOLDERS and "/test_" not in name
     }
 
     assert names == code | declared
@@ -159,7 +161,7 @@ def test_building_again_gives_the_same_bytes(built, tmp_path):
 
 
 def test_installed_wheel_finds_its_declared_files(built, tmp_path):
-    """An installed kgbench reads its packaged declared files, whatever the current folder holds."""
+    """An installed kgbench reads its own declared files and families, in any current folder."""
     site = tmp_path / "site"
     with zipfile.ZipFile(built.wheel) as archive:
         archive.extractall(site)
@@ -168,12 +170,18 @@ def test_installed_wheel_finds_its_declared_files(built, tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from kgbench import resources\n"
+        "from kgbench.tasks import catalogue\n"
         "assert resources.checkout() is None\n"
-        "print(*(resources.folder(name) for name in resources.FOLDERS), sep='\\n')"
+        "print(*(resources.folder(name) for name in resources.FOLDERS), sep='\\n')\n"
+        "print(catalogue.module('DifferenceWorld').FOLDER)"
     )
     found = run(sys.executable, "-I", "-c", code, str(site), cwd=elsewhere).splitlines()
 
-    assert [Path(name) for name in found] == [site / "kgbench/declared" / name for name in FOLDERS]
+    declared = site / "kgbench" / "declared"
+    assert [Path(name) for name in found] == [
+        *(declared / name for name in FOLDERS),
+        declared / "tasks" / "DifferenceWorld",
+    ]
 
 
 def test_the_wheel_serves_authors(built, tmp_path):

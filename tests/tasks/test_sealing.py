@@ -29,7 +29,7 @@ DECLARATION = (
 FILES = sorted(
     path
     for path in resources.folder("tasks").glob("*/*")
-    if path.is_file() and path.name != "task.ttl" and path.suffix != ".sha256"
+    if path.is_file() and path.name != "task.ttl" and path.suffix not in {".sha256", ".py"}
 )
 
 

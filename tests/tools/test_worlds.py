@@ -157,7 +157,7 @@ def test_what_is_unanswerable(names, level):
     sheet = hard_questions.sheet(world, level, hard_questions.UNANSWERABLE)
     lacks = set()
     for number in range(25):
-        question = sheet.question(number)
+        question = sheet[number]
         named = re.findall(r"[A-Z][a-z]+(?: [A-Z][a-z]+)+", question.words)
         lacks.update(question.features)
         if question.features == (hard_questions.UNKNOWN_PROPERTY,):
@@ -179,7 +179,7 @@ def test_what_is_empty(level):
     sheet = hard_questions.sheet(world, level, hard_questions.EMPTY)
     executor = OxigraphExecutor()
     for number in range(12):
-        question = sheet.question(number)
+        question = sheet[number]
         rows = executor.results(question.query, graphs.text(world.name), questions.PREFIXES).rows
         named = re.findall(r"[A-Z][a-z]+ [A-Z][a-z]+(?: [A-Z][a-z]+)*", question.words)
 

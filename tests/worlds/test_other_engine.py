@@ -37,7 +37,7 @@ def test_engines_agree_about_generated_texts(kind, level):
     graph, (ours, other) = generator.text(world), (engine("oxigraph"), engine("rdflib"))
     different = []
     for number in range(NUMBER):
-        query = sheet.question(number).query
+        query = sheet[number].query
         if kind == "questions":
             expected, found = (one.results(query, graph, PREFIXES) for one in (ours, other))
             scores = compare(policy("rows"), Reference(expected), found).scores

@@ -59,7 +59,7 @@ def test_faults_are_what_both_engines_find(level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_mutants_break_one_constraint_each(level):
     """Each mutant breaks one component in both engines, and every rule is broken by some graph."""
-    draw = shape_trials.assignments(WORLD, level).draw(0)
+    draw = shape_trials.assignments(WORLD, level)[0]
     rules = shape_cases.rule_set_of_draw(WORLD, level, draw)
     graphs = shape_trials.trial_graphs(WORLD, level, draw)
     found = [{one.component for one in rules.shapes.findings(graph.triples)} for graph in graphs]
@@ -352,5 +352,5 @@ def test_what_a_world_has_not_is_refused(monkeypatch):
     with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
         shape_cases.draw_faulty_graph(World("b", 400), 5, 0)
     with pytest.raises(TaskError, match="gives no more rules of level 5: ask for fewer cases"):
-        shape_trials.Assignments(World("b", 400), 5).draw(0)
+        shape_trials.Assignments(World("b", 400), 5)[0]
     shape_cases.rule_set_of_draw.cache_clear()

@@ -143,9 +143,9 @@ def test_keywords_may_be_in_lower_case():
 
 def test_what_a_world_has_not_is_refused():
     """Too many questions, too small worlds and unknown names are refused."""
-    sheet = questions.Sheet(World("a", 60), 1)
+    sheet = questions.QuestionSheet(World("a", 60), 1)
     with pytest.raises(TaskError, match=r"no more than \d+ questions of level 1: ask for fewer"):
-        list(islice(map(sheet.question, range(100_000)), None))
+        list(islice(map(sheet.__getitem__, range(100_000)), None))
     with pytest.raises(TaskError, match="too small"):
         generator.build_graph(World("a", 20))
     for name in ("world-0-natural-200-a", "world-1-other-200-a", "world-1-natural-x-a"):

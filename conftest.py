@@ -164,4 +164,4 @@ def external_data() -> Path:
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """Return the root of the checkout."""
-    return Path(__file__).resolve().parent.parent
+    return Path(__file__).resolve().parent

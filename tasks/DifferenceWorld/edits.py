@@ -9,8 +9,9 @@ from typing import Final
 from kgbench.worlds.generator import literal
 from kgbench.worlds.matching import Row
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.parts import FLAT, INTEGER, LABEL, NESTED, SHARED, Part, toggle_leading_zero
 from kgbench.worlds.spellings import FIRST, NIL, REST, TYPE
+
+from .parts import FLAT, INTEGER, LABEL, NESTED, SHARED, Part, toggle_leading_zero
 
 _FEW: Final = 3  # most triples of a blank node that can be removed
 

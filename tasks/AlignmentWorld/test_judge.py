@@ -9,25 +9,28 @@ from itertools import permutations
 import pyoxigraph as ox
 import pytest
 
+from kgbench.execution.judging import JudgeRequest, judge_batch
+from kgbench.families.AlignmentWorld import judge
+from kgbench.families.AlignmentWorld.cases import FIRST, SECOND
 from kgbench.model import Outcome
-from kgbench.tasks import world_alignments
 from kgbench.testing.executor import PlainExecutor
 from kgbench.vocab import OWL, RDF, RDFS
-from kgbench.worlds import alignments
 from kgbench.worlds.matching import is_rigid
 from kgbench.worlds.model import absent_properties, load_model, synonyms
+from tests.execution.judging import harm
 from tests.support.families import cases
 
-NAME = world_alignments.NAME
-LEVELS = range(1, alignments.LEVELS + 1)
+NAME, family = judge.family.NAME, judge.family
+LEVELS = range(1, 6)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
 LABEL, TYPE = f"<{RDFS.label}>", f"<{RDF.type}>"
+HEAD = f"@prefix a: <{FIRST}> . @prefix b: <{SECOND}> . @prefix owl: <{OWL}> ."
+MANY = range(20_000)
 
 
 def judged(case, *answers):
-    """Return the verdict on the last answer; an answer is a text or a list of axioms."""
-    texts = [one if isinstance(one, str) else fenced(one) for one in answers]
-    return world_alignments.judge(case, texts, PlainExecutor())
+    """Return the verdict on the last answer; an answer is a list of axioms."""
+    return family.judge(case, [fenced(axioms) for axioms in answers], PlainExecutor())
 
 
 def fenced(axioms):
@@ -53,26 +56,30 @@ def partners(case):
     return {a: b for a, _, b in (row.split(" ") for row in case.data["axioms"])}
 
 
-@pytest.mark.parametrize("label", LABELS)
-def test_prompts_do_not_reveal_correspondences(label):
-    """A prompt has no correspondence, and names each relation twice."""
-    for case in cases(label, 4):
-        said = world_alignments.prompt(case)
-        assert not [row for row in case.data["axioms"] if row in said]
-        assert said.count("owl:equivalentClass") == said.count("owl:equivalentProperty") == 2
+def every(case):
+    """Return all pairs of classes, and of properties of one sort."""
+    first, second = (judge._sorts(one) for one in case.data["triples"])
+    return [
+        f"{a} <{judge._AXIOMS[sort]}> {b}"
+        for a, sort in first.items()
+        for b, other in second.items()
+        if sort == other
+    ]
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_ontologies_agree_in_what_corresponds(label):
     """The triples about partners are equal under the right correspondences.
 
-    The Turtle texts contain exactly the triples of the case.
+    The Turtle texts contain exactly the triples of the case, and no correspondence.
     """
     for case in cases(label, 5):
         for text, lines in zip(
             (case.data["first"], case.data["second"]), case.data["triples"], strict=True
         ):
             assert {str(q.triple) for q in ox.parse(text, ox.RdfFormat.TURTLE)} == set(lines)
+        prompt = family.prompt(case)
+        assert prompt.count("owl:equivalentClass") == prompt.count("owl:equivalentProperty") == 2
         names = partners(case)
         things = {row.split(" ", 2)[2]: row.split(" ")[0] for row in case.data["triples"][1]}
         first = rows(case, 0)
@@ -84,7 +91,7 @@ def test_ontologies_agree_in_what_corresponds(label):
                 names = {**names, subject: things[value]}
         own = {row for row in first if not (set(row) & entities) - names.keys()}
         moved = {tuple(names.get(cell, cell) for cell in row) for row in own}
-        strangers = {cell for row in rows(case, 1) for cell in row if alignments.SECOND in cell}
+        strangers = {cell for row in rows(case, 1) for cell in row if SECOND in cell}
         strangers -= set(names.values())
         assert moved == {row for row in rows(case, 1) if not set(row) & strangers}
 
@@ -98,9 +105,9 @@ def test_no_other_mapping_keeps_the_axioms(names, level):
         hidden = {
             b: f"_:{place}" for place, b in enumerate(partners(case).values()) if b not in known
         }
-        told_ = frozenset(tuple(hidden.get(cell, cell) for cell in row) for row in rows(case, 1))
+        told = frozenset(tuple(hidden.get(cell, cell) for cell in row) for row in rows(case, 1))
         assert hidden
-        assert is_rigid(told_)
+        assert is_rigid(told)
 
 
 def test_levels_have_what_they_are_said_to_have():
@@ -113,7 +120,7 @@ def test_levels_have_what_they_are_said_to_have():
     for level in LEVELS:
         for case in cases(f"{NAME}-natural-{level}", 8):
             names, first, second = partners(case), labels(case, 0), labels(case, 1)
-            sizes = [len(world_alignments._sorts(one)) for one in case.data["triples"]]
+            sizes = [len(judge._sorts(one)) for one in case.data["triples"]]
             without_partner[level] += sum(sizes) - 2 * len(names)
             assert first == {name: f'"{known[name]}"@en' for name in first}
             if level == 1:
@@ -143,8 +150,8 @@ def test_opaque_names_tell_nothing():
     for level in LEVELS:
         (case,) = cases(f"{NAME}-opaque-{level}", 1)
         for a, b in partners(case).items():
-            assert re.fullmatch(rf"<{alignments.FIRST}[cp]\d+>", a)
-            assert re.fullmatch(rf"<{alignments.SECOND}[cp]\d+>", b)
+            assert re.fullmatch(rf"<{FIRST}[cp]\d+>", a)
+            assert re.fullmatch(rf"<{SECOND}[cp]\d+>", b)
 
 
 def test_other_words_are_other_words():
@@ -160,23 +167,24 @@ def test_other_words_are_other_words():
 
 
 def test_a_part_of_the_correspondences_has_points():
-    """Missing correspondences lower recall, without a further prompt."""
-    (case,) = cases(f"{NAME}-natural-2", 1)
-    axioms = case.data["axioms"]
-    verdict = judged(case, axioms[: len(axioms) // 2])
+    """Missing ones lower recall, without a further prompt; direction and declarations are free."""
+    (case,) = cases(f"{NAME}-opaque-1", 1)
+    turned = [" ".join(reversed(row.split(" "))) for row in case.data["axioms"]]
+    declaring = [f"{a} {TYPE} <{OWL.Class}>" for a in partners(case)]
+    part = judged(case, turned[: len(turned) // 2])
 
-    assert verdict.scores["precision"] == verdict.scores["coherent"] == 1.0
-    assert 0.4 < verdict.scores["recall"] < 0.6
-    assert verdict.scores["exact"] == 0.0
-    assert verdict.next_prompt is None
-    assert len(verdict.infos["missed"]) == len(axioms) - len(axioms) // 2
+    assert part.scores["precision"] == part.scores["coherent"] == 1.0
+    assert 0.4 < part.scores["recall"] < 0.6
+    assert part.next_prompt is None
+    assert len(part.infos["missed"]) == len(turned) - len(turned) // 2
+    assert judged(case, [*turned, *declaring]).scores["exact"] == 1.0
 
 
 def test_following_labels_is_incoherent_on_level_5():
     """Following equal labels on level 5 mixes up disjoint classes, and feedback says so."""
     incoherent = 0
     for case in cases(f"{NAME}-natural-5", 6):
-        names, first, second = partners(case), labels(case, 0), labels(case, 1)
+        first, second = labels(case, 0), labels(case, 1)
         by_label = {text: name for name, text in second.items()}
         wrong = []
         for row in case.data["axioms"]:
@@ -188,9 +196,7 @@ def test_following_labels_is_incoherent_on_level_5():
         if not verdict.scores["coherent"]:
             incoherent += 1
             assert "of OWL 2 RL" in verdict.next_prompt
-            assert verdict.feedback == "content"
             assert verdict.infos["clash"] in verdict.next_prompt
-        assert names
     assert incoherent >= 4
 
 
@@ -199,7 +205,7 @@ def test_two_partners_are_named():
     (case,) = cases(f"{NAME}-natural-4", 1)
     axioms = case.data["axioms"]
     properties = [row.split(" ") for row in axioms if "equivalentProperty" in row]
-    sorts = world_alignments._sorts(case.data["triples"][0])
+    sorts = judge._sorts(case.data["triples"][0])
     one, other = next((x, y) for x, y in permutations(properties, 2) if sorts[x[0]] == sorts[y[0]])
     verdict = judged(case, [*axioms, f"{one[0]} {one[1]} {other[2]}"])
 
@@ -208,66 +214,63 @@ def test_two_partners_are_named():
     assert "more than one partner" in verdict.next_prompt
 
 
-def test_correspondences_may_be_written_the_other_way_round():
-    """Direction, prefixes and declarations do not matter."""
-    (case,) = cases(f"{NAME}-opaque-1", 1)
-    turned = [" ".join(reversed(row.split(" "))) for row in case.data["axioms"]]
-    declaring = [f"{a} {TYPE} <{OWL.Class}>" for a in partners(case)]
-
-    assert judged(case, [*turned, *declaring]).scores["exact"] == 1.0
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
-        f"<{alignments.FIRST}Nowhere> <{OWL.equivalentClass}> <{alignments.SECOND}Nothing>",
-        f"<{alignments.FIRST}Person> <{OWL.sameAs}> <{alignments.SECOND}Place>",
-        f"<{alignments.FIRST}Person> <{OWL.equivalentClass}> <{alignments.FIRST}Person>",
-        f'<{alignments.FIRST}Person> <{RDFS.label}> "person"',
+        f"<{FIRST}Nowhere> <{OWL.equivalentClass}> <{SECOND}Nothing>",
+        f"<{FIRST}Person> <{OWL.sameAs}> <{SECOND}Place>",
+        f"<{FIRST}Person> <{OWL.equivalentClass}> <{FIRST}Person>",
+        f'<{FIRST}Person> <{RDFS.label}> "person"',
     ],
 )
 def test_what_is_no_correspondence_is_named(wrong):
     """Triples with unknown names or other properties count and are asked for again."""
     (case,) = cases(f"{NAME}-natural-1", 1)
-    verdict = judged(case, [*case.data["axioms"], wrong])
+    answer = [*case.data["axioms"], wrong]
+    verdict = judged(case, answer)
 
     assert verdict.scores["precision"] < verdict.scores["recall"] == 1.0
     assert verdict.scores["exact"] == 0.0
     assert wrong in verdict.next_prompt
-    assert judged(case, *3 * [[*case.data["axioms"], wrong]]).next_prompt is None
+    assert judged(case, answer, answer, answer).next_prompt is None
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        ("no block", "format"),
-        ("```turtle\n@prefix a: <urn:a> .\n```", "format"),
-        ("```turtle\na:b c\n```", "syntax"),
-    ],
-)
-def test_what_cannot_be_used_is_asked_for_again(answer, kind):
-    """The model is told why its answer cannot be used, which has no points."""
+def test_a_document_without_correspondences_is_asked_for_again():
+    """The model is told that its answer has none; it has no points."""
     (case,) = cases(f"{NAME}-natural-1", 1)
-    verdict = judged(case, answer)
+    verdict = judged(case, ["@prefix a: <urn:a>"])
 
     assert verdict.outcome is Outcome.UNPARSABLE
     assert verdict.scores["f1"] == verdict.scores["coherent"] == verdict.scores["oneToOne"] == 0.0
-    assert verdict.feedback == kind
-    assert verdict.next_prompt
+    assert verdict.feedback == "format"
 
 
 def test_everything_with_everything_is_worth_little():
-    """All pairs of one sort have full recall, but are neither coherent nor one-to-one."""
-    (case,) = cases(f"{NAME}-natural-3", 1)
-    first, second = (world_alignments._sorts(one) for one in case.data["triples"])
-    every = [
-        f"{a} <{world_alignments._AXIOMS[sort]}> {b}"
-        for a, sort in first.items()
-        for b, other in second.items()
-        if sort == other
-    ]
-    verdict = judged(case, every)
+    """All pairs of one sort have full recall only; too many steps are judged within limits."""
+    few, many = (cases(f"{NAME}-natural-{level}", 1)[0] for level in (3, 4))
+    (verdict,) = judge_batch([JudgeRequest(many, (fenced(every(many)),))], harm.LIMITS)
 
-    assert verdict.scores["recall"] == 1.0
-    assert verdict.scores["precision"] < 0.2
-    assert verdict.scores["oneToOne"] == verdict.scores["coherent"] == 0.0
+    assert judged(few, every(few)).scores["recall"] == 1.0
+    assert judged(few, every(few)).scores["precision"] < 0.2
+    assert verdict.outcome is Outcome.SCORED
+    assert verdict.scores["f1"] < 0.3
+    assert (verdict.scores["coherent"], verdict.scores["oneToOne"]) == (0.0, 0.0)
+
+
+def test_hostile_answers_do_no_harm():
+    """Documents that are large, deep, broken, or about remote resources have no correspondences."""
+    documents = [
+        " ".join(f"a:x{n} owl:equivalentClass b:y{n} ." for n in MANY),
+        "a:Person owl:equivalentClass " + " , ".join(f"b:c{n}x" for n in MANY) + " .",
+        "a:Person owl:equivalentClass " + "[ owl:complementOf " * 300 + "b:x" + " ]" * 300 + " .",
+        "a:Person owl:equivalentClass " + "[ owl:complementOf " * 20_000 + " .",
+        "a:Person owl:equivalentClass ( " + "b:x " * 20_000 + ") .",
+        f"<{harm.URL}> owl:imports <{harm.URL}> . a:Person owl:equivalentClass <{harm.URL}> .",
+        "owl:equivalentClass owl:equivalentClass owl:equivalentClass .",
+        f'a:Person owl:equivalentClass "{"x" * 1_000_000}" .',
+        "a:Person owl:equivalentClass <<( a:Person owl:sameAs b:x )>> .",
+        "a:Person owl:equivalentClass a:Person , a:Place . b:x owl:equivalentClass b:x .",
+        "a:Person owl:sameAs a:Place . owl:sameAs owl:sameAs owl:differentFrom .",
+    ]
+    refused = [f"```turtle\n{HEAD}\n{document}\n```" for document in documents]
+    harm.assert_harmless([f"{NAME}-natural-{level}" for level in (2, 4)], [], refused)

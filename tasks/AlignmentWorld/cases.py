@@ -13,15 +13,16 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.errors import TaskError
 from kgbench.reasoning.coherence import find_incoherence
 from kgbench.vocab import OWL, RDFS, XSD
+from kgbench.worlds.drawing import first_drawn
 from kgbench.worlds.generator import Graph, World, build_graph
 from kgbench.worlds.matching import Row, is_rigid
 from kgbench.worlds.model import NAMESPACE, synonyms
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.schemas import LABEL, Schema, rename_terms
 from kgbench.worlds.spellings import Spelling, line, write_graph
+
+from .schemas import LABEL, Schema, rename_terms
 
 VERSION: Final = 1
 """Rises when the same seed gives other ontologies."""
@@ -51,17 +52,17 @@ class Alignment(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def alignment(world: World, level: int, number: int) -> Alignment:
+def draw_alignment(world: World, level: int, number: int) -> Alignment:
     """Return the alignment with a number, counted from 0.
 
     Raises :class:`~kgbench.errors.TaskError` if no attempt succeeds.
     """
-    for attempt in range(_TRIES):
-        seed = (VERSION, world.seed, world.instances, "alignments", level, number, attempt)
-        result = _Drawing(build_graph(world), level, Chance(*seed)).alignment()
-        if result is not None:
-            return result
-    raise TaskError(f"no two ontologies of level {level} were found in {_TRIES} attempts")
+    seed = (VERSION, world.seed, world.instances, "alignments", level, number)
+
+    def draw(attempt: int) -> Alignment | None:
+        return _Drawing(build_graph(world), level, Chance(*seed, attempt)).alignment()
+
+    return first_drawn(draw, _TRIES, f"two ontologies of level {level}")
 
 
 class _Drawing:

@@ -10,17 +10,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from kgbench.errors import TaskError
-from kgbench.worlds.edits import Editing
+from kgbench.worlds.drawing import first_drawn
 from kgbench.worlds.generator import World, build_graph
 from kgbench.worlds.matching import Difference, Row, blank_nodes, only_difference
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.parts import Part
 from kgbench.worlds.spellings import LINES, OTHERS, USUAL, foldable_nodes, line, write_graph
+
+from .edits import Editing
+from .parts import Part
 
 VERSION: Final = 1
 """Rises when the same seed gives other graphs or changes."""
-LEVELS: Final = 4
 _TRIES: Final = 400
 _EDITS: Final = {1: 4, 2: 3, 3: 3, 4: 4}
 _MOST_REMOVED: Final = 4
@@ -42,7 +42,7 @@ class Pair(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def pair(world: World, level: int, number: int) -> Pair:
+def draw_pair(world: World, level: int, number: int) -> Pair:
     """Return the pair with a number, counted from 0.
 
     Raises :class:`~kgbench.errors.TaskError` if no attempt succeeds.
@@ -51,11 +51,11 @@ def pair(world: World, level: int, number: int) -> Pair:
     chance = Chance(*seed)
     # One pair in six has no change.
     edits = 0 if chance.between(1, 6) == 1 else chance.between(1, _EDITS[level])
-    for attempt in range(_TRIES):
-        result = _drawn(world, level, edits, Chance(*seed, attempt))
-        if result is not None:
-            return result
-    raise TaskError(f"no two graphs of level {level} were found in {_TRIES} attempts")
+
+    def draw(attempt: int) -> Pair | None:
+        return _drawn(world, level, edits, Chance(*seed, attempt))
+
+    return first_drawn(draw, _TRIES, f"two graphs of level {level}")
 
 
 def _drawn(world: World, level: int, edits: int, chance: Chance) -> Pair | None:

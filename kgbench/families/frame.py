@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame of a task family: cases, prompt, reading of answers, outcome, feedback and rounds.
+
+A family is a folder with ``task.ttl``, the texts ``prompt.txt`` and ``feedback-*.txt``, and
+``judge.py``, whose attribute ``family`` is an instance of a subclass of :class:`Family`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Generic, NamedTuple, TypeVar
+
+import pyoxigraph as ox
+
+from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.scoring.fences import fenced_blocks
+from kgbench.tasks import catalogue, texts, turtle_answers
+
+Answer = TypeVar("Answer")
+
+
+class Family(ABC):
+    """A task family with the name of its Python class, whose cases are drawn one by one."""
+
+    shows: ClassVar[tuple[str, ...]] = ()
+    """The data of a case that fill in the prompt: texts, or lists of lines."""
+
+    def __init__(self, judge: str) -> None:
+        """``judge`` is the path of ``judge.py``, in the folder of the family."""
+        self.FOLDER = Path(judge).parent
+        self.NAME = type(self).__name__
+
+    @abstractmethod
+    def draw(self, task: Task, seed: int, number: int) -> Mapping[str, Json]:
+        """Return the data of the case with a number, counted from 0: the same for the same seed.
+
+        Raises :class:`~kgbench.errors.TaskError` if there are not so many cases.
+        """
+
+    @abstractmethod
+    def reference(self, case: Case) -> str:
+        """Return an answer with the best score."""
+
+    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+        """Return ``count`` cases of a task, each drawn when it is first used."""
+        return catalogue.lazy_cases(task, suite, count, partial(self.draw, task, seed))
+
+    def prompt(self, case: Case) -> str:
+        """Return the prompt, with the data of the case that the family shows."""
+        return self.text("prompt", **{name: _shown(case.data[name]) for name in self.shows})
+
+    def text(self, name: str, **values: str) -> str:
+        """Return the text ``name`` (without ``.txt``) of the folder, filled in with ``values``."""
+        return texts.filled(self.NAME, f"{name}.txt", **values)
+
+
+class Feedback(NamedTuple):
+    """A prompt that says what is wrong with an answer, and the kind of what is wrong."""
+
+    text: str
+    kind: str
+
+
+class Unreadable(ValueError):
+    """The document in an answer cannot be read; the message says why.
+
+    The feedback is the text ``feedback-syntax``, unless another one is given.
+    """
+
+    def __init__(self, message: str, feedback: Feedback | None = None) -> None:
+        super().__init__(message)
+        self.feedback = feedback
+
+
+def _no_feedback() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The scores of an answer and what is recorded beside them, in the order of recording.
+
+    ``usable`` is false for a document without anything that was asked for. ``feedback`` is called
+    if a round is left and the answer is not exact.
+    """
+
+    scores: Mapping[str, float]
+    infos: Mapping[str, Json]
+    usable: bool = True
+    feedback: Callable[[], Feedback | None] = _no_feedback
+
+
+class DocumentFamily(Family, Generic[Answer]):
+    """A family whose answers are documents in the first fenced block.
+
+    The score ``answerParse`` and the info ``parseError`` of each answer are added to those of the
+    family; an answer that cannot be read has 0 in all scores.
+    """
+
+    rounds: ClassVar[int] = 3
+    shared_texts: ClassVar[str] = ""
+    """The folder of ``tasks`` with the feedback on unreadable answers; by default that of the
+    family."""
+
+    @abstractmethod
+    def read(self, case: Case, document: str, executor: Executor) -> Answer:
+        """Read the document in an answer. Raises :class:`Unreadable`."""
+
+    @abstractmethod
+    def score(self, case: Case, answer: Answer | None, executor: Executor) -> Score:
+        """Score what was read in an answer; ``None`` if it was unreadable."""
+
+    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+        """Judge the last answer; if a round is left and it is not exact, say what is wrong."""
+        last = answers[-1]
+        answer, error, complaint = self._read(case, last, executor)
+        score = self.score(case, answer, executor)
+        scores = {"answerParse": 1.0, **score.scores}
+        if error is not None:
+            scores = dict.fromkeys(scores, 0.0)
+        usable = error is None and score.usable
+        infos = {"parseError": error, **score.infos}
+        verdict = Verdict(scores, infos, turtle_answers.outcome(last, usable=usable))
+        if scores.get("exact") or len(answers) >= self.rounds:
+            return verdict
+        feedback = complaint or score.feedback()
+        if feedback is None:
+            return verdict
+        return replace(verdict, next_prompt=feedback.text, feedback=feedback.kind)
+
+    def feedback(self, name: str, kind: str = "content", **values: str) -> Feedback:
+        """Return the feedback in the text ``feedback-NAME``, filled in with ``values``."""
+        return Feedback(self.text(f"feedback-{name}", **values), kind)
+
+    def _read(
+        self, case: Case, answer: str, executor: Executor
+    ) -> tuple[Answer | None, str | None, Feedback | None]:
+        """Return what was read in an answer, or ``None``, the reason, and the feedback."""
+        blocks = fenced_blocks(answer)
+        if not blocks:
+            reason = "there is no fenced block in the answer"
+            return None, reason, self._complaint("no-block", "format")
+        try:
+            return self.read(case, blocks[0].body, executor), None, None
+        except Unreadable as error:
+            reason = str(error)
+            complaint = error.feedback or self._complaint("syntax", "syntax", message=reason)
+            return None, reason, complaint
+
+    def _complaint(self, name: str, kind: str, **values: str) -> Feedback:
+        if not self.shared_texts:
+            return self.feedback(name, kind, **values)
+        text = texts.shared_filled(self.shared_texts, f"feedback-{name}.txt", **values)
+        return Feedback(text, kind)
+
+
+class TurtleFamily(DocumentFamily[tuple[ox.Triple, ...]]):
+    """A family whose answers are Turtle documents."""
+
+    shared_texts = turtle_answers.FOLDER
+
+    def read(self, case: Case, document: str, executor: Executor) -> tuple[ox.Triple, ...]:
+        """Return the triples of a document."""
+        parsed = executor.parse(document, "turtle")
+        if parsed.triples is None:
+            raise Unreadable(parsed.error or "")
+        return turtle_answers.triples(parsed.triples)
+
+
+def _shown(value: str | Sequence[str]) -> str:
+    return value if isinstance(value, str) else "\n".join(value)

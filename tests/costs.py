@@ -33,7 +33,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Generator, Mapping
 from contextlib import suppress
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -340,11 +340,11 @@ def wide_of_change() -> frozenset[str]:
 
 
 def room_imports() -> dict[str, set[str]]:
-    """Return the rooms of ``kgbench/`` with the rooms that they import."""
+    """Return the rooms of ``kgbench/``, and ``tasks``, with the rooms that they import."""
     from docs.reference_pages.house import own_imports
 
     imports: dict[str, set[str]] = defaultdict(set)
-    for path in (ROOT / "kgbench").rglob("*.py"):
+    for path in chain((ROOT / "kgbench").rglob("*.py"), (ROOT / "tasks").rglob("*.py")):
         imports[room_of(path.relative_to(ROOT).as_posix())].update(own_imports(path))
     return imports
 

@@ -375,15 +375,17 @@ def forget(package: str) -> None:
 def main(room: str, number: str, seed: str, tier: str, seconds: str) -> None:
     """Change the room and start pytest."""
     _LIBC.prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    families = ["tasks"] if room == "families" else []  # code and tests in one folder
     sources = {
         path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-        for path in (ROOT / "kgbench" / room).rglob("*.py")
+        for folder in (f"kgbench/{room}", *families)
+        for path in (ROOT / folder).rglob("*.py")
+        if not path.name.startswith("test_")
     }
     mutants = sample(sources, int(number), f"{seed} {room}")
     trials = Trials(room, mutants, tier, float(seconds))
     for name, source in sources.items():
-        chosen = {n: mutant for n, mutant in enumerate(mutants) if mutant.path == name}
-        if chosen:
+        if chosen := {n: mutant for n, mutant in enumerate(mutants) if mutant.path == name}:
             path = ROOT / name
             path.unlink()  # the file may be a link
             path.write_text(code_mutants.woven(source, chosen), encoding="utf-8")
@@ -391,7 +393,7 @@ def main(room: str, number: str, seed: str, tier: str, seconds: str) -> None:
     switch.write_text(code_mutants.switch(trials.file, len(mutants)), encoding="utf-8")
     again = "-Wignore:Module already imported:pytest.PytestAssertRewriteWarning"  # tests.costs
     options = (again, "--tier=all", "--hypothesis-profile=ci", "-pno:randomly", "-otimeout=0", "-q")
-    pytest.main([f"tests/{room}", *options], plugins=[trials])
+    pytest.main([f"tests/{room}", *families, *options], plugins=[trials])
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ from kgbench.analysis import scores
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
 from kgbench.analysis.compass import compass_table
-from kgbench.analysis.feedback import feedback_gains
+from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import format_preference
-from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.index import ANALYSES
+from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.scaling import scaling
@@ -66,7 +66,7 @@ def run() -> list[Result]:
                 note = f"first {timing.seconds[0]:.2f} s; {count:,} dialogues, {origin}"
                 results.append(_seconds(name, timing, _GOALS.get(name, ""), note))
                 table = work()
-                if isinstance(table, Table):
+                if isinstance(table, Table) and name in ANALYSES:
                     reading = read_back(store, selection, name, table)
                     results.append(_seconds(f"{name}, from what is stored", reading, _STORED, ""))
             _write(store, selection, folder / "scores.csv")
@@ -91,7 +91,7 @@ def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], objec
         "format-preference": lambda: format_preference(store, selection),
         "compass": lambda: compass_table(store, selection),
         "sizes": lambda: sizes(store, selection),
-        "dialogue": lambda: feedback_gains(store, selection),
+        "dialogue": lambda: feedback(store, selection),
         "scaling": lambda: scaling(store, selection),
         "characterization": lambda: characterization(store, selection),
         "compare": lambda: compare(matches(store, selection, a, b), a, b),
@@ -101,11 +101,12 @@ def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], objec
 
 def read_back(store: OwnedStore, selection: Selection, name: str, table: Table) -> Timing:
     """Time to read back a stored table, including the checks of its stamps."""
+    analysis = ANALYSES[name]
 
     def read() -> Table | None:
-        return stored_table(store, basis(store, select(store), name, {}))
+        return stored_table(store, basis(store, select(store), analysis, {}))
 
-    store_table(store, basis(store, selection, name, {}), table, _NOW)
+    store_table(store, basis(store, selection, analysis, {}), table, _NOW)
     assert read() is not None
     return measure(read, repeat=7, warm_up=True)
 

@@ -77,13 +77,14 @@ def page() -> str:
 def figures() -> Mapping[str, str]:
     """Return the figure of each family as SVG, by its path below ``docs/``."""
     from kgbench.plots.figures import save
-    from kgbench.plots.kinds import KINDS, Layout
+    from kgbench.plots.kinds import Layout
+    from kgbench.plots.size_curves import DIFFICULTY
 
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for family in families():
             own = replace(table().where("family", family), title=family)
-            figure, shown = KINDS["difficulty"].figure(own, {}, Layout())
+            figure, shown = DIFFICULTY.figure(own, {}, Layout())
             name = f"difficulty-{family}"
             path = next(
                 path

@@ -39,24 +39,19 @@ COLUMNS = (
 QUERIES = ("task-aspects",)
 
 
-def task_aspects(
-    store: Store,
-    selection: Selection,  # noqa: ARG001 - the signature of all analyses
-    *,
-    tasks: str = "*",
-) -> Table:
+def task_aspects(store: Store, selection: Selection) -> Table:
     """Tabulate the task classes of the catalogue whose descriptions declare aspects, one per row.
 
     Aspects of SPARQL are ``x`` where a task class tests them, else ``-``; several values are
-    separated by commas. ``tasks`` is a glob over names of task classes. Raises
+    separated by commas. The glob of the selection is over names of task classes. Raises
     :class:`~kgbench.errors.QueryError` where no class matches.
     """
     facts: dict[str, dict[str, set[str]]] = {}
     for _, name, aspect, value in queries.rows(store, "task-aspects"):
-        if fnmatchcase(str(name), tasks):
+        if fnmatchcase(str(name), selection.tasks):
             facts.setdefault(str(name), {}).setdefault(str(aspect), set()).add(str(value))
     if not facts:
-        raise QueryError(f"no task class that matches '{tasks}' declares its aspects")
+        raise QueryError(f"no task class that matches '{selection.tasks}' declares its aspects")
     return Table(
         title="Aspects of task classes",
         columns=COLUMNS,

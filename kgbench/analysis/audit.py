@@ -17,6 +17,7 @@ from kgbench.analysis import policies as by_policies
 from kgbench.analysis import published_means as means
 from kgbench.analysis import references
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.registry import Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.execution.on_variants import VariantOutcome
@@ -60,11 +61,13 @@ class _Answer:
     here: by_policies.PolicyScores | None
 
 
+@analysis("audit", Purpose.PAPERS, reads=("policy-passes",))
 def audit(store: Store, selection: Selection) -> Table:
-    """List the findings about each data set: means, cells, questions, constants and ranks.
+    """Audit a published leaderboard: recompute it from its answers and test its scoring rule.
 
-    The columns ``about`` and ``metric`` say whether ``published`` and ``here`` are scores, numbers
-    of cells or ranks. Cells are compared where a pass of the challenge's policy has judged them.
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.audit())
+    0
     """
     answers = list(_answers(store, selection))
     models = fetch.models(store)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.registry import Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import JudgeRefused
@@ -124,8 +125,14 @@ def calibrations(store: Store) -> list[Calibration]:
     return list(results.values())
 
 
+@analysis("calibration", Purpose.JUDGES, reads=("calibration-verdicts",))
 def calibration(store: Store, selection: Selection) -> Table:
-    """Tabulate the calibrations: one row per rubric, judge and calibration, the earliest first."""
+    """Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.calibration())
+    0
+    """
     models = fetch.models(store)
     rows: list[tuple[Value, ...]] = []
     results = [

@@ -12,8 +12,9 @@ from kgbench.analysis.estimands import AVAILABLE, check_estimand, find_estimand
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import Bounds
+from kgbench.analysis.registry import Arguments, EstimandName, Purpose, analysis
 from kgbench.analysis.repetitions import Item, repetitions
-from kgbench.analysis.score_selectors import chosen_scores
+from kgbench.analysis.score_selectors import Score, chosen_scores
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -41,14 +42,27 @@ COLUMNS = (
 QUERIES = (*fetch.CHOOSING, *fetch.CASES, "task-characteristics")
 
 
-def characterization(store: Store, selection: Selection, *, estimand: str = AVAILABLE) -> Table:
-    """Tabulate main scores by characteristic of tasks: one row per characteristic, level and model.
+def _parts(store: Store, _: Selection, __: Arguments) -> dict[str, list[Score]]:
+    """Return the scores behind the table, by ``characteristic/level``."""
+    levels = levels_of(store)
+    parts: dict[str, list[Score]] = {}
+    for task in fetch.tasks(store).values():
+        if task.main_metric is not None:
+            for characteristic, level in levels.get(task.task_class, ()):
+                score = Score(task.iri, task.main_metric, None)
+                parts.setdefault(f"{characteristic}/{level}", []).append(score)
+    return parts
 
-    The score is the mean of the task means; the deviation is that of all values together. The
-    interval is that of :func:`~kgbench.analysis.case_means.estimate_means` for ``estimand``. A task
-    with several levels of a characteristic counts in each of them. Raises
-    :class:`~kgbench.errors.QueryError` where no scored task class is characterised, and for an
-    unknown estimand.
+
+@analysis("characterization", Purpose.UNDERSTAND, parts=_parts)
+def characterization(
+    store: Store, selection: Selection, *, estimand: EstimandName = AVAILABLE
+) -> Table:
+    """Show scores by cognitive process, knowledge dimension and relational complexity.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.characterization().where("level", "understand").column("n")
+    [16, 16]
     """
     requested = find_estimand(check_estimand(estimand))
     tasks, levels, metrics = fetch.tasks(store), levels_of(store), fetch.metrics(store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pyoxigraph as ox
 
@@ -12,7 +13,8 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.declarations import selectors
 from kgbench.analysis.declared_scores import check_selectors, without_results
 from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.score_selectors import Selector, histograms_by_model
+from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
+from kgbench.analysis.score_selectors import Score, Selector, histograms_by_model
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -63,7 +65,7 @@ class Compass:
     file: Path | None = None
 
 
-def compass(name: str = DEFAULT, file: Path | None = None) -> Compass:
+def find_compass(name: str = DEFAULT, file: Path | None = None) -> Compass:
     """Return the declared compass ``name``, a shipped one or one from the user's ``file``."""
     declared = read_declarations(file, "compass.ttl")
     node = declared.named(KGB.Compass, name)
@@ -101,7 +103,37 @@ def compass_of(suite: str, name: str | None = None, file: Path | None = None) ->
         suites = shipped("ontology", "suites.ttl")
         for node in suites.objects(ox.NamedNode(suite), KGB.defaultCompass):
             name = shipped("queries", "compass.ttl").required(node, SKOS.notation)
-    return compass(name or DEFAULT, file)
+    return find_compass(name or DEFAULT, file)
+
+
+def _parts(store: Store, selection: Selection, arguments: Arguments) -> dict[str, list[Score]]:
+    """Return the scores behind a compass, by axis."""
+    chosen = compass_of(selection.suite, arguments["compass"], arguments["declared"])
+    tasks, metrics = fetch.tasks(store).values(), fetch.metrics(store).values()
+    return {
+        axis.name: [s for selector in axis.selectors for s in selector.scores(tasks, metrics)]
+        for axis in chosen.axes
+    }
+
+
+@analysis("compass", Purpose.LOOK, parts=_parts, figure="kgbench.plots.compasses:COMPASS")
+def compass(
+    store: Store,
+    selection: Selection,
+    *,
+    compass: Annotated[
+        str | None,
+        Option("The declared compass; default: that of the suite.", metavar="NAME"),
+    ] = None,
+    declared: Declared = None,
+) -> Table:
+    """Show how well each model does on declared capabilities.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.compass(compass="eswc").where("axis", "R-Ana").column("mean")
+    [0.6236111111111111, 1.0]
+    """
+    return compass_table(store, selection, compass_of(selection.suite, compass, declared))
 
 
 def compass_table(store: Store, selection: Selection, declared: Compass | None = None) -> Table:

@@ -106,16 +106,16 @@ def measured(
     selection: Selection,
     *,
     metric: str | None = None,
-    answers: str | None = None,
+    round: str | None = None,
     labels: Collection[str] | None = None,
 ) -> MeasuredComponents:
     """Estimate the components of the selected scores, as means over models.
 
-    ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. With
+    ``metric`` and ``round`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. With
     ``labels``, only tasks with these labels count. Raises :class:`~kgbench.errors.QueryError` where
     no task has several cases.
     """
-    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     if labels is not None:
         known = tasks(store)
         chosen = {task: score for task, score in chosen.items() if known[task].label in labels}

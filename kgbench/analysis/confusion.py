@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES, rater_names, rater_sets
-from kgbench.analysis.judge_analyses import JudgeGrouping
-from kgbench.analysis.judge_groups import by_rubric, grouped, judges_of
+from kgbench.analysis.judge_groups import JudgeGrouping, by_rubric, grouped, judges_of
+from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import EXECUTION, QUERIES, Judgement, judgements, verdicts
@@ -32,13 +33,29 @@ _NOTES = (
 )
 
 
+@analysis(
+    "confusion",
+    Purpose.JUDGES,
+    reads=("judge-passes",),
+    figure="kgbench.plots.judge_maps:CONFUSION",
+)
 def confusion(
-    store: Store, selection: Selection, *, by: JudgeGrouping = JudgeGrouping.NOTHING
+    store: Store,
+    selection: Selection,
+    *,
+    by: Annotated[
+        JudgeGrouping,
+        Option(
+            "Make a table for each task, model, length (of the answer) or position (of the right "
+            "option) instead of one for all."
+        ),
+    ] = JudgeGrouping.NOTHING,
 ) -> Table:
-    """Count verdicts: one row per rubric, judge, comparison, group, expected and given verdict.
+    """Count the verdicts of each judge by the verdict of execution or of another judge.
 
-    Judges are compared with execution and with each other. Every expected verdict that occurs has
-    a row for each possible verdict of the judge, including those never given.
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.confusion())
+    0
     """
     all_judgements = judgements(verdicts(store, selection))
     models, tasks = fetch.models(store), fetch.tasks(store)

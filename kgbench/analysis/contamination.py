@@ -16,6 +16,7 @@ from kgbench.analysis.compare import cluster_test
 from kgbench.analysis.estimands import CASES, Estimand
 from kgbench.analysis.inference import inference
 from kgbench.analysis.matching import Match, TaskValues
+from kgbench.analysis.registry import EstimandName, Metric, Purpose, Round, analysis
 from kgbench.analysis.score_selectors import Score, chosen_rows, chosen_scores, score_name
 from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
 from kgbench.analysis.selection import Selection
@@ -62,28 +63,25 @@ class Twins(NamedTuple):
     names: str
 
 
+@analysis("contamination", Purpose.COMPARE)
 def contamination(
     store: Store,
     selection: Selection,
     *,
-    metric: str | None = None,
-    answers: str | None = None,
-    estimand: str = CASES,
+    metric: Metric = None,
+    round: Round = None,
+    estimand: EstimandName = CASES,
 ) -> Table:
-    """Compare tasks with their twins: one row per model, published task and task with twins.
+    """Compare scores on published cases with those on generated twins under new names.
 
-    ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`;
-    ``estimand`` is that of intervals and tests. Values are paired where a case and a twin
-    have the same name, as means of all answers to each; a published case is a cluster. Where no
-    names are shared the sides are compared unpaired, and the cases of both sides are clusters.
-
-    Only metrics of the same name are compared. Raises :class:`~kgbench.errors.QueryError` where
-    no task or metric matches, and for an estimand without clusters.
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.contamination())
+    0
     """
     inference_ = inference(estimand)
     if not inference_.estimand.clustered:
         raise QueryError(f"'{estimand}' treats dialogues as independent: name another estimand")
-    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
     relations = [relation for relation in declared(store) if _comparable(relation, chosen, metrics)]
     needed_tasks = {task for relation in relations for task in (relation.published, relation.twin)}
@@ -128,7 +126,7 @@ def contamination(
         context={
             **selection.context,
             "metric": metric or "main",
-            "round": answers,
+            "round": round,
             **inference_.context,
         },
     )

@@ -20,7 +20,7 @@ from kgbench.rdf.declared_terms import read_declarations
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 TESTS = ("clustered", "paired")
-"""The tests against the best model: see :func:`kgbench.analysis.leaders.leaders`."""
+"""The tests against the best model: see :func:`kgbench.analysis.leaderboard.leaders`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
+from kgbench.analysis.registry import EstimandName, Metric, Purpose, Round, analysis
 from kgbench.analysis.repetitions import Item, repetitions
-from kgbench.analysis.score_selectors import chosen_scores, score_name
+from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.model import Json
@@ -94,30 +95,34 @@ def _label(name: str, value: Json) -> str:
     return value if isinstance(value, str) else f"{name} {value}"
 
 
+@analysis(
+    "difficulty",
+    Purpose.COMPARE,
+    parts=parts_by_task,
+    figure="kgbench.plots.size_curves:DIFFICULTY",
+)
 def difficulty(
     store: Store,
     selection: Selection,
     *,
-    metric: str | None = None,
-    answers: str | None = None,
-    tasks: str = "*",
-    models: str = "*",
-    estimand: str = CASES,
+    metric: Metric = None,
+    round: Round = None,
+    estimand: EstimandName = CASES,
 ) -> Table:
-    """Tabulate scores: one row per family, series, model and level, with the mean and its interval.
+    """Show a score against the level of difficulty of tasks, by family, with 95 % intervals.
 
-    ``estimand`` is the estimand of the 95 % intervals
-    (:func:`~kgbench.analysis.case_means.estimate_means`). Raises
-    :class:`~kgbench.errors.QueryError` for an unknown metric or estimand.
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.difficulty())
+    0
     """
     claims = Claims(inference(estimand))
-    chosen = chosen_scores(store, tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     steps_of_tasks = {task: step for task, step in task_levels(store).items() if task in chosen}
     metrics, names = fetch.metrics(store), fetch.models(store)
     scores = {task: chosen[task] for task in steps_of_tasks}
     cases_of: dict[tuple[TaskLevel, str, str], dict[Item, Histogram]] = defaultdict(dict)
     for (model, task), cases in by_task(repetitions(store, selection, scores)).items():
-        if names.fits(model, models):
+        if names.fits(model, selection.models):
             cases_of[steps_of_tasks[task], chosen[task].metric, model] |= cases
     labels = {chosen[task].metric: score_name(chosen[task], metrics) for task in steps_of_tasks}
     of_rows = [Row(cases, metrics[measured].bounds) for (_, measured, _), cases in cases_of.items()]
@@ -137,7 +142,7 @@ def difficulty(
         context={
             **selection.context,
             "metric": metric or "main",
-            "round": answers,
+            "round": round,
             **claims.context,
         },
     )

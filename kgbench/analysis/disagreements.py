@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
+from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import ADJUDICATION, QUERIES, Judgement, judgements, verdicts
@@ -24,12 +27,20 @@ _COLUMNS = (
 )
 
 
-def disagreements(store: Store, selection: Selection, *, max_rows: int = 50) -> Table:
-    """List disputed items, at most ``max_rows``, those with the most disagreeing verdicts first.
+@analysis("disagreements", Purpose.JUDGES, reads=("judge-passes",))
+def disagreements(
+    store: Store,
+    selection: Selection,
+    *,
+    most: Annotated[
+        int, Option("The greatest number of rows.", metavar="N", min=1, panel="Limits")
+    ] = 50,
+) -> Table:
+    """List the dialogues on which judges disagree with execution or with each other.
 
-    A verdict disagrees if it differs from the executed outcome, or where that is unknown from the
-    adjudication by people, or else from the verdict of most judges. The column ``judged`` has a
-    dialogue of a disagreeing judge, which ``kgbench show`` prints with the reason.
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.disagreements().rows
+    ()
     """
     all_judgements = judgements(verdicts(store, selection))
     disputed = sorted(
@@ -42,7 +53,7 @@ def disagreements(store: Store, selection: Selection, *, max_rows: int = 50) -> 
     )
     models, tasks = fetch.models(store), fetch.tasks(store)
     rows: list[tuple[Value, ...]] = []
-    for count, judgement, against in disputed[:max_rows]:
+    for count, judgement, against in disputed[:most]:
         first, *others = judgement.first.about
         texts = ", ".join(f"{models.name(j)}: {v}" for j, v in sorted(judgement.by_judge.items()))
         of_judge = next(verdict for verdict in judgement.verdicts if verdict.judge == against[0])
@@ -72,7 +83,7 @@ def disagreements(store: Store, selection: Selection, *, max_rows: int = 50) -> 
         notes=(note,) if all_judgements else (NO_JUDGES,),
         reason=None if all_judgements else NO_JUDGES,
         queries=QUERIES,
-        context={**selection.context, "most": max_rows},
+        context={**selection.context, "most": most},
     )
 
 

@@ -10,13 +10,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.characterization import levels_of
-from kgbench.analysis.compass import Compass
-from kgbench.analysis.declarations import ScoreSet
-from kgbench.analysis.feedback import metrics_of_answers
-from kgbench.analysis.format_preference import FormatComparison
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.score_selectors import Score, chosen_scores
+from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -81,66 +76,6 @@ class Explanation:
             "worst": [scored.as_json() for scored in self.worst],
         }
         return {**explanation, "values": self.values.as_json()} if whole else explanation
-
-
-def of_score_set(store: Store, combined: ScoreSet) -> dict[str, list[Score]]:
-    """Return the scores behind a leaderboard, by task."""
-    tasks = fetch.tasks(store)
-    parts: dict[str, list[Score]] = {}
-    for score in combined.scores(tasks, fetch.metrics(store)):
-        parts.setdefault(tasks[score.task].name, []).append(score)
-    return parts
-
-
-def of_tasks(
-    store: Store, glob: str, metric: str | None, answers: str | None = None
-) -> dict[str, list[Score]]:
-    """Return the scores behind tables of single tasks, by task."""
-    names = fetch.tasks(store)
-    chosen = chosen_scores(store, glob, metric, answers)
-    return {names[task].name: [score] for task, score in chosen.items()}
-
-
-def of_compass(store: Store, declared: Compass) -> dict[str, list[Score]]:
-    """Return the scores behind a compass, by axis."""
-    tasks, metrics = fetch.tasks(store).values(), fetch.metrics(store).values()
-    return {
-        axis.name: [s for selector in axis.selectors for s in selector.scores(tasks, metrics)]
-        for axis in declared.axes
-    }
-
-
-def of_formats(store: Store, declared: FormatComparison) -> dict[str, list[Score]]:
-    """Return the scores behind a format comparison, by pair; both formats together."""
-    tasks, metrics = fetch.tasks(store).values(), fetch.metrics(store).values()
-    return {
-        pair.label: [
-            *pair.first.scores(tasks, metrics),
-            *pair.second.scores(tasks, metrics),
-        ]
-        for pair in declared.pairs
-    }
-
-
-def of_characteristics(store: Store) -> dict[str, list[Score]]:
-    """Return the scores behind characterisations of tasks, by ``characteristic/level``."""
-    levels = levels_of(store)
-    parts: dict[str, list[Score]] = {}
-    for task in fetch.tasks(store).values():
-        if task.main_metric is not None:
-            for characteristic, level in levels.get(task.task_class, ()):
-                score = Score(task.iri, task.main_metric, None)
-                parts.setdefault(f"{characteristic}/{level}", []).append(score)
-    return parts
-
-
-def of_answers(store: Store, glob: str = "*") -> dict[str, list[Score]]:
-    """Return the scores of single answers in all rounds behind the gains by feedback, by task."""
-    names = fetch.tasks(store)
-    return {
-        names[task].name: [Score(task, metric.iri, None)]
-        for task, metric in metrics_of_answers(store, glob).items()
-    }
 
 
 def explain(

@@ -17,7 +17,10 @@ from kgbench.analysis.estimands import CASES, Estimand
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import DIFFERENCE_NOTE, Bounds, Interval, score_interval
+from kgbench.analysis.registry import Arguments, EstimandName, Purpose, analysis
+from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
+from kgbench.analysis.selection import ALL as EVERY_TASK
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import paired_test
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -77,31 +80,35 @@ class ScoreHistory:
         return self.last < self.first if self.higher_is_better else self.last > self.first
 
 
-def feedback_gains(
+def _parts(store: Store, selection: Selection, _: Arguments) -> dict[str, list[Score]]:
+    """Return the scores of single answers in all rounds, by task."""
+    names = fetch.tasks(store)
+    return {
+        names[task].name: [Score(task, metric.iri, None)]
+        for task, metric in metrics_of_answers(store, selection.tasks).items()
+    }
+
+
+@analysis("dialogue", Purpose.COMPARE, parts=_parts)
+def feedback(
     store: Store,
     selection: Selection,
     *,
-    tasks: str = "*",
-    models: str = "*",
-    estimand: str = CASES,
+    estimand: EstimandName = CASES,
 ) -> Table:
-    """Compare first, last and best answers: a row per task, model and kind of first feedback.
+    """Compare the first answer of each dialogue with its best answer after feedback.
 
-    There is a further row over all dialogues of a task and model. The score is the metric of single
-    answers that the task's main metric aggregates. The gain, with its interval, is that of the best
-    answer; ``p`` is that of a paired test of the last answer against the first. Both are for
-    ``estimand``. ``improved`` is the share of dialogues whose best answer is better than
-    their first. ``tasks`` and ``models`` are globs over labels and model ids. Raises
-    :class:`~kgbench.errors.QueryError` where no matching task has several rounds, and for an
-    unknown estimand.
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.feedback().where("feedback", "all dialogues").column("best")
+    [1.0, 1.0]
     """
     inference_ = inference(estimand)
-    all_tasks, watched = fetch.tasks(store), metrics_of_answers(store, tasks)
+    all_tasks, watched = fetch.tasks(store), metrics_of_answers(store, selection.tasks)
     if not watched:
         raise QueryError(
             "the store has no tasks with several rounds"
-            if tasks == "*"
-            else f"no task that matches '{tasks}' has several rounds"
+            if selection.tasks == EVERY_TASK
+            else f"no task that matches '{selection.tasks}' has several rounds"
         )
     kinds = _first_feedback(store, selection)
     groups: dict[tuple[str, str, str], list[ScoreHistory]] = defaultdict(list)
@@ -121,7 +128,7 @@ def feedback_gains(
             *_statistics(courses, _gains(watched[task]), inference_.estimand),
         )
         for (task, model, kind), courses in groups.items()
-        if names.fits(model, models)
+        if names.fits(model, selection.models)
     ]
     order = {ALL: 0, WITH: 1}
     return Table(

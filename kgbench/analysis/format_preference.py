@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.declared_scores import check_selectors
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
+from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
 from kgbench.analysis.score_selectors import Score, Selector, histograms_by_model
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import cohens_d, holm, t_test
@@ -86,7 +88,7 @@ class FormatTest:
         return bool(self.first.n and self.second.n)
 
 
-def comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatComparison:
+def find_comparison(name: str = "turtle-jsonld", file: Path | None = None) -> FormatComparison:
     """Return the declared comparison ``name``, a shipped one or one from the user's ``file``."""
     declared = read_declarations(file, "format-preference.ttl")
     node = declared.named(KGB.FormatComparison, name)
@@ -177,7 +179,48 @@ class _Pool:
         )
 
 
+def _parts(store: Store, _: Selection, arguments: Arguments) -> dict[str, list[Score]]:
+    """Return the scores behind a format comparison, by pair; both formats together."""
+    tasks, metrics = fetch.tasks(store).values(), fetch.metrics(store).values()
+    return {
+        pair.label: [*pair.first.scores(tasks, metrics), *pair.second.scores(tasks, metrics)]
+        for pair in find_comparison(arguments["comparison"], arguments["declared"]).pairs
+    }
+
+
+@analysis(
+    "format-preference",
+    Purpose.COMPARE,
+    parts=_parts,
+    figure="kgbench.plots.preference_maps:PREFERENCES",
+)
 def format_preference(
+    store: Store,
+    selection: Selection,
+    *,
+    comparison: Annotated[
+        str, Option("The declared format comparison.", metavar="NAME")
+    ] = "turtle-jsonld",
+    declared: Declared = None,
+    details: Annotated[
+        bool, Option("Show every test with p, corrected p and effect size.")
+    ] = False,
+    alpha: Annotated[float, Option("Mark p below this.", min=0, max=1, panel="Tests")] = 0.05,
+    strong: Annotated[float, Option("Bold p below this.", min=0, max=1, panel="Tests")] = 0.01,
+) -> Table:
+    """Test which graph format each model reads better (t-tests).
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.format_preference().names
+    ('model', 'RdfConnectionExplainStatic', 'All tasks')
+    """
+    formats = find_comparison(comparison, declared)
+    if details:
+        return format_preference_details(store, selection, formats)
+    return format_preference_table(store, selection, formats, alpha=alpha, strong=strong)
+
+
+def format_preference_table(
     store: Store,
     selection: Selection,
     declared: FormatComparison | None = None,
@@ -190,7 +233,7 @@ def format_preference(
     A cell names the preferred format where p is below ``alpha``, in ``**`` where p is below
     ``strong``, and is ``-`` otherwise; it is empty where a format has no values.
     """
-    declared = declared or comparison()
+    declared = declared or find_comparison()
     inference_ = inference(by=METHOD, confidence=None, alpha=alpha)
     pairs, all_contests = format_tests(store, selection, declared)
     labels = [pair.label for pair in pairs]

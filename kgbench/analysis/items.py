@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.inference import inference
+from kgbench.analysis.registry import Metric, Option, Purpose, Round, Solved, analysis
 from kgbench.analysis.repetitions import (
     Answers,
     Item,
@@ -20,7 +21,7 @@ from kgbench.analysis.repetitions import (
     threshold,
     undeclared_note,
 )
-from kgbench.analysis.score_selectors import chosen_scores, score_name
+from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -69,28 +70,28 @@ class ItemStatistics:
     best: str
 
 
+@analysis("items", Purpose.UNDERSTAND, parts=parts_by_task)
 def items(
     store: Store,
     selection: Selection,
     *,
-    solved: float | None = None,
-    metric: str | None = None,
-    answers: str | None = None,
-    alpha: float = 0.05,
-    suspect: bool = False,
+    solved: Solved = None,
+    metric: Metric = None,
+    round: Round = None,
+    alpha: Annotated[
+        float,
+        Option("Level of the test of item-rest correlations.", min=0, max=1, panel="Tests"),
+    ] = 0.05,
+    suspect: Annotated[bool, Option("Show only the cases with a finding.")] = False,
 ) -> Table:
-    """Tabulate the cases of tasks: difficulty of each, and its correlation with all other cases.
+    """Find suspect cases: harder for better models, solved by no model, or solved by every model.
 
-    ``item_rest`` is the corrected item-total correlation over models between the mean score on the
-    case and the mean over all other selected cases. Negative values mean that better models score
-    lower; ``p`` is the one-sided p of a value so low if case and rest were unrelated (t-test of a
-    correlation), and a finding where it is below ``alpha``. ``solved`` is as in
-    :func:`~kgbench.analysis.reliability.reliability`; ``suspect`` keeps only cases with a finding.
-
-    Raises :class:`~kgbench.errors.QueryError` when no task or metric matches.
+    >>> results = kgbench.open("kgbench-results")
+    >>> sorted(set(results.items().column("models")))
+    [2]
     """
     inference_ = inference(by="correlation", confidence=None, alpha=alpha)
-    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     metrics, tasks = fetch.metrics(store), fetch.tasks(store)
     reached = repetitions(store, selection, chosen)
     metric_of = {item: metrics[chosen[item.task].metric] for item in reached}

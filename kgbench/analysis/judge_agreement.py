@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from typing import Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.inference import inference
-from kgbench.analysis.judge_analyses import JudgeGrouping
-from kgbench.analysis.judge_groups import by_rubric, grouped, judges_of
+from kgbench.analysis.judge_groups import JudgeGrouping, by_rubric, grouped, judges_of
 from kgbench.analysis.rater_agreement import (
     AgreementEstimate,
     Coefficient,
@@ -20,6 +20,7 @@ from kgbench.analysis.rater_agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
+from kgbench.analysis.registry import Declared, Option, OptionRefused, Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import (
@@ -63,7 +64,46 @@ _COLUMNS = (
 )
 
 
+@analysis(
+    "agreement",
+    Purpose.JUDGES,
+    reads=("judge-passes",),
+    figure="kgbench.plots.judge_maps:AGREEMENT",
+)
 def agreement(
+    store: Store,
+    selection: Selection,
+    *,
+    by: Annotated[
+        JudgeGrouping,
+        Option(
+            "Show a row for each task, model, length (of the answer) or position (of the right "
+            "option) instead of one for all."
+        ),
+    ] = JudgeGrouping.NOTHING,
+    biases: Annotated[
+        bool, Option("Show the biases of judges: leniency, position, length, own family.")
+    ] = False,
+    declared: Declared = None,
+    samples: Annotated[int, Option("Bootstrap samples.", min=1, panel="Tests")] = 2_000,
+    seed: Annotated[int, Option("Seed of the bootstrap.", min=0, panel="Tests")] = 0,
+) -> Table:
+    """Measure the agreement of judges with executed outcomes and each other, or their biases.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.agreement())
+    0
+    """
+    if not biases:
+        return agreement_table(store, selection, by=by, samples=samples, seed=seed)
+    if by is not JudgeGrouping.NOTHING:
+        raise OptionRefused("by", "biases cover all items: leave out --by or --biases")
+    from kgbench.analysis import judge_biases  # imports this module
+
+    return judge_biases.biases(store, selection, declared=declared, samples=samples, seed=seed)
+
+
+def agreement_table(
     store: Store,
     selection: Selection,
     *,

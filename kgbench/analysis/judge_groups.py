@@ -5,11 +5,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
 from statistics import median
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.judge_analyses import JudgeGrouping
 from kgbench.analysis.verdicts import Judgement
+
+
+class JudgeGrouping(StrEnum):
+    """The properties that judgements can be grouped by."""
+
+    NOTHING = "nothing"
+    TASK = "task"
+    MODEL = "model"
+    LENGTH = "length"
+    POSITION = "position"
 
 
 def by_rubric(judgements: Iterable[Judgement]) -> list[tuple[str, list[Judgement]]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from random import Random
 from statistics import fmean
+from typing import Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.inference import inference
@@ -19,7 +20,7 @@ from kgbench.analysis.prediction_powered import (
     UnlabelledItem,
     powered_mean,
 )
-from kgbench.analysis.registry import OptionRefused
+from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import EXECUTION, QUERIES, Judgement, judgements, verdicts
@@ -57,23 +58,32 @@ _NOTES = (
 )
 
 
+@analysis("judged-means", Purpose.JUDGES, reads=("judge-passes",))
 def judged_means(
     store: Store,
     selection: Selection,
     *,
-    labelled: int | None = None,
-    truth: str = EXECUTION,
-    seed: int = 0,
+    labelled: Annotated[
+        int | None,
+        Option(
+            "Treat the truth of only N random cases as known; default: of all cases.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None,
+    truth: Annotated[
+        str,
+        Option(
+            "The source of the truth: execution, or the name of a judge or person.", metavar="NAME"
+        ),
+    ] = EXECUTION,
+    seed: Annotated[int, Option("Seed of the choice of cases.", min=0, panel="Tests")] = 0,
 ) -> Table:
-    """Estimate corrected means: one row per rubric with values, judge and model.
+    """Estimate mean scores from judges, corrected by the items whose truth is known.
 
-    There is a further row for all models together.
-    ``truth`` is the source of the truth: executed outcomes, or the verdicts of a judge or person
-    (name, id or IRI). ``labelled`` is the number of cases whose truth counts as known, chosen at
-    random by ``seed``; the other cases count as rated only by the judge. Values are from 0 to 1.
-
-    Raises :class:`~kgbench.errors.QueryError` where no row has enough labels, with the number
-    needed, and where no items are left that only the judge has rated.
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.judged_means())
+    0
     """
     all_judgements = judgements(verdicts(store, selection))
     models = fetch.models(store)

@@ -1,260 +1,284 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard: one combined score per model over a declared set of scores.
+"""The leaderboard with tests against the best model, intervals, and ranges of ranks.
 
-Models that were scored on all tasks are ranked. The others follow without a rank, because a mean
-over fewer tasks is not comparable with a mean over all tasks.
+There are two tests. ``clustered`` is for an :class:`~kgbench.analysis.estimands.Estimand`, by
+default ``available``: see :mod:`kgbench.analysis.clusters`. ``paired`` is the test of the published
+leaderboard (LLM-KG-Bench 3, Semantic Web Journal 2025, section 4.2.2 and table 6): a paired t-test
+of two models over all values, unweighted and uncorrected.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
-from math import inf
+from functools import cache
+from itertools import combinations, groupby
+from typing import Annotated
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.common import common_note, common_tasks
-from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.declared_scores import check_selectors, without_results
-from kgbench.analysis.histogram import Histogram, mean, mixture
-from kgbench.analysis.outcome_counts import ERRORS, Errors, count_errors
-from kgbench.analysis.score_selectors import Score, histograms_by_model
+from kgbench.analysis.declarations import TESTS, ScoreSet, score_set
+from kgbench.analysis.estimands import AVAILABLE, CASES, DIALOGUES, check_estimand, find_estimand
+from kgbench.analysis.inference import Inference, inference
+from kgbench.analysis.intervals import Bounds
+from kgbench.analysis.ranking import (
+    Case,
+    Rivals,
+    TestedPair,
+    Units,
+    all_tested,
+    groups,
+    rank_ranges,
+    significantly_worse,
+)
+from kgbench.analysis.registry import Common, Declared, Option, Purpose, Round, SetName, analysis
+from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, ranks
+from kgbench.analysis.significance import paired_test
+from kgbench.analysis.standings import (
+    Standing,
+    parts_of_set,
+    standings,
+    standings_table,
+    table_of,
+)
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
 COLUMNS = (
-    Column("rank", "Rank", Kind.COUNT),
-    Column("model", "Model"),
-    Column("score", "Score", Kind.SCORE),
-    Column("sd", "SD", Kind.SCORE),
-    Column("n", "n", Kind.COUNT),
-    Column("tasks", "Tasks", Kind.COUNT),
-    Column("failed", "Failed", Kind.COUNT),
-    Column("not_judged", "Not judged", Kind.COUNT),
-    Column("unreadable", "Unreadable", Kind.SHARE),
+    Column("p_best", "p to best", Kind.P),
+    Column("leads", "Leads"),
+    Column("clusters", "Clusters", Kind.COUNT),
+    Column("ci_low", "95 % from", Kind.SCORE),
+    Column("ci_high", "to", Kind.SCORE),
+    Column("rank_low", "Rank from", Kind.COUNT),
+    Column("rank_high", "to", Kind.COUNT),
+    Column("group", "Group"),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *ERRORS)
 
 
-@dataclass(frozen=True)
-class Standing:
-    """The results of one model (IRI): a histogram for each score of the set, and its errors.
-
-    ``weights`` are those of a score set with groups, ``None`` where all scores weigh the same.
-    ``complete`` says whether the model was scored on every task on which any model was scored.
-    """
-
-    model: str
-    parts: Mapping[Score, Histogram]
-    errors: Errors
-    weights: Mapping[Score, Fraction] | None = None
-    complete: bool = True
-
-    @cached_property
-    def score(self) -> float | None:
-        """The (weighted) mean over scores of the mean over dialogues; ``None`` without scores."""
-        if self.weights is None:
-            return mean(part.mean for part in self.parts.values() if part.mean is not None)
-        return None if (mixed := self._mixture(self.weights)) is None else mixed[0]
-
-    @cached_property
-    def sd(self) -> float | None:
-        """The deviation of all values, with the same weights as the score where it has weights."""
-        if self.weights is None:
-            return self.pooled.sd
-        return None if (mixed := self._mixture(self.weights)) is None else mixed[1]
-
-    def _mixture(self, weights: Mapping[Score, Fraction]) -> tuple[float, float] | None:
-        return mixture((part, weights[score]) for score, part in self.parts.items())
-
-    @cached_property
-    def pooled(self) -> Histogram:
-        """All values together."""
-        return Histogram.pooled(self.parts.values())
-
-    @property
-    def tasks(self) -> int:
-        """The number of tasks with scores."""
-        return len({score.task for score in self.parts})
-
-
-def standings(
+@analysis(
+    "leaderboard", Purpose.LOOK, parts=parts_of_set, figure="kgbench.plots.standings:STANDINGS"
+)
+def leaderboard(
     store: Store,
     selection: Selection,
-    combined: ScoreSet,
-    tasks: Mapping[str, fetch.TaskInfo],
     *,
-    common: bool = False,
-) -> list[Standing]:
-    """Return the standings of all models on the scores of a set.
+    set: SetName = "main",
+    declared: Declared = None,
+    round: Round = None,
+    significance: Annotated[
+        bool, Option("Test against the best; intervals of scores and ranks.")
+    ] = False,
+    test: Annotated[
+        str | None,
+        Option(
+            "The test against the best: clustered or paired; default: that of the score set. "
+            "Implies --significance.",
+            metavar="NAME",
+            panel="Tests",
+        ),
+    ] = None,
+    estimand: Annotated[
+        str | None,
+        Option(
+            "What the clustered test generalises to: cases (of this kind), repetitions (these "
+            "cases again), tasks (of this kind), or dialogues (as if independent); default: that "
+            "of the score set, usually available (cases, or repetitions of a task's one case).",
+            metavar="NAME",
+            checked=check_estimand,
+            panel="Scores",
+        ),
+    ] = None,
+    alpha: Annotated[
+        float, Option("Level of the tests against the best.", min=0, max=1, panel="Tests")
+    ] = 0.05,
+    common: Common = False,
+) -> Table:
+    """Rank models by one combined score.
 
-    With ``common``, only tasks count that all models were scored on. Models with values on all
-    tasks come first, by descending score, then models with values on some tasks, then unscored
-    models. Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
+    >>> results = kgbench.open("kgbench-results")
+    >>> [(row["rank"], row["model"]) for row in results.leaderboard()]
+    [(1, 'baseline:oracle'), (2, 'baseline:noisy?rate=0.6&seed=7')]
     """
-    check_selectors(store, combined.every_selector, combined.file)
-    metrics = fetch.metrics(store)
-    weights_of_scores = combined.weights(tasks, metrics)
-    parts = histograms_by_model(store, selection, weights_of_scores)
-    if common:
-        names = fetch.models(store)
-        shared = common_tasks(
-            {names.name(model): {s.task for s in by_score} for model, by_score in parts.items()}
-        )
-        weights_of_scores = combined.weights({t: tasks[t] for t in tasks if t in shared}, metrics)
-        parts = {
-            model: {s: values for s, values in by_score.items() if s in weights_of_scores}
-            for model, by_score in parts.items()
-        }
-    covered = {score.task for score in weights_of_scores}
-    errors_of_models: dict[str, Errors] = defaultdict(Errors)
-    judged: dict[str, dict[str, int]] = {
-        task: {model: _judged(by_score, task) for model, by_score in parts.items()}
-        for task in covered - {score.task for score in weights_of_scores if score.round is not None}
-    }
-    for (model, task), errors in count_errors(store, selection, tasks, judged).items():
-        if task in covered:
-            errors_of_models[model] += errors
-    scored = {score.task for reached_ in parts.values() for score in reached_}
-    all_standings = []
-    for model in sorted({*parts, *errors_of_models}):
-        parts_of_model = parts.get(model, {})
-        complete = bool(parts_of_model) and {score.task for score in parts_of_model} == scored
-        weights = weights_of_scores if combined.groups else None
-        all_standings.append(
-            Standing(model, parts_of_model, errors_of_models[model], weights, complete)
-        )
-    return sorted(all_standings, key=_order, reverse=True)
+    combined = score_set(set, declared).at(round)
+    if not significance and test is None:
+        return standings_table(store, selection, combined, common=common)
+    return leaders(
+        store, selection, combined, test=test, estimand=estimand, alpha=alpha, common=common
+    )
 
 
-def _order(standing: Standing) -> tuple[bool, float]:
-    return standing.complete, -inf if standing.score is None else standing.score
-
-
-def leaderboard(
+def leaders(
     store: Store,
     selection: Selection,
     combined: ScoreSet | None = None,
     *,
+    test: str | None = None,
+    estimand: str | None = None,
+    alpha: float = 0.05,
     common: bool = False,
 ) -> Table:
-    """Make the leaderboard over a score set (default: the main metric of every task).
+    """Make the leaderboard with tests of the differences to the best model.
 
-    The score of a model is the mean, over the scores of the set, of the mean over dialogues;
-    the deviation is that of all values together. In a set with groups both are weighted (see
-    :class:`~kgbench.analysis.declarations.ScoreSet`). Failed dialogues have no score and are
-    counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
-    parse. With ``common``, only tasks count that all models with scores were scored on. Raises
-    :class:`~kgbench.errors.QueryError` where there are none.
+    Each ranked model has p against the best of the better models that it can be tested against, by
+    ``test`` (``clustered`` with Holm's correction for all pairs of models, or ``paired``; default:
+    the test of the score set), a 95 % interval of its score, and a range of ranks. It is a leader
+    if rank 1 is in this range. Without a test these cells are empty. Unranked models have only an
+    interval. ``estimand`` is that of the test ``clustered``, by default that of the score set; the
+    test ``paired`` is about dialogues as if independent. ``clusters`` is the number of clusters,
+    and ``group`` has a letter for each group of models that the tests do not distinguish. No
+    interval is given where a task of the model supports none. With ``common``, only tasks count
+    that all models were scored on, as in :func:`~kgbench.analysis.leaderboard.leaderboard`. Raises
+    :class:`~kgbench.errors.QueryError` for an unknown test or estimand, and where models have no
+    common task.
     """
     combined = combined or score_set("main")
-    all_standings = standings(store, selection, combined, fetch.tasks(store), common=common)
-    return table_of(store, selection, combined, all_standings, common=common)
-
-
-def table_of(
-    store: Store,
-    selection: Selection,
-    combined: ScoreSet,
-    all_standings: list[Standing],
-    *,
-    common: bool = False,
-) -> Table:
-    """Make the table of :func:`leaderboard` from the standings of models."""
-    models = fetch.models(store)
-    present = {score.task for standing in all_standings for score in standing.parts}
-    all_ranks = ranks([standing.score if standing.complete else None for standing in all_standings])
-    rows = [
-        _row(standing, rank, models.name(standing.model))
-        for standing, rank in zip(all_standings, all_ranks, strict=True)
-    ]
-    notes = [*_notes(all_standings, len(present)), *_lacking(store, combined, all_standings)]
-    scored = {score for standing in all_standings for score in standing.parts}
-    if not common:
-        notes += without_results(store, combined.every_selector, scored, combined.file)
-    if common:
-        tasks = fetch.tasks(store)
-        compared = sum(bool(standing.parts) for standing in all_standings)
-        notes.insert(0, common_note([tasks[task].name for task in present], compared))
-    return Table(
-        title=f"Leaderboard: {combined.label} ({selection.suite_name})",
-        columns=COLUMNS,
-        rows=tuple(rows),
-        notes=tuple(notes),
-        queries=QUERIES,
-        context={
-            **selection.context,
-            **({"common": True} if common else {}),
-            "score_set": combined.name,
-            "tasks": len(present),
-        },
-        iris={
-            "model": {
-                str(row[1]): standing.model
-                for row, standing in zip(rows, all_standings, strict=True)
-            }
-        },
+    test = combined.test if test is None else test
+    if test not in TESTS:
+        raise QueryError(f"there is no test '{test}'; there are: {', '.join(TESTS)}")
+    tasks = fetch.tasks(store)
+    all_standings = standings(store, selection, combined, tasks, common=common)
+    scored = {score.task for standing in all_standings for score in standing.parts}
+    counted = {iri: task for iri, task in tasks.items() if iri in scored} if common else tasks
+    metrics = fetch.metrics(store)
+    weights = combined.weights(counted, metrics)
+    table = table_of(store, selection, combined, all_standings, common=common)
+    units = _units(store, selection, weights)
+    paired = test == "paired"
+    name = DIALOGUES if paired else check_estimand(estimand or combined.estimand)
+    ranked = [standing.model for standing in all_standings if standing.complete]
+    rivals = Rivals(
+        units,
+        weights,
+        [standing.model for standing in all_standings if standing.parts],
+        find_estimand(name),
+    )
+    tested = _paired(units, ranked) if paired else all_tested(rivals, ranked, alpha)
+    inference_ = inference(
+        CASES if name == AVAILABLE and not rivals.single else name, test, alpha=alpha
+    )
+    bounds = Bounds.around(metrics[score.metric].bounds for score in units)
+    extra = _cells(all_standings, rivals, tested, bounds, alpha)
+    return replace(
+        table,
+        columns=(*table.columns, *COLUMNS),
+        rows=tuple((*row, *more) for row, more in zip(table.rows, extra, strict=True)),
+        notes=(*table.notes, *_notes(inference_, alpha, corrected=not paired)),
+        queries=tuple(dict.fromkeys((*table.queries, *fetch.ROWS))),
+        context={**table.context, "test": test, **inference_.context},
     )
 
 
-def _lacking(store: Store, combined: ScoreSet, all_standings: list[Standing]) -> Iterable[str]:
-    """Yield a note on the groups of a set without any score, which increase the others' weights."""
-    if not combined.groups:
-        return
-    tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
-    scored = {score for standing in all_standings for score in standing.parts}
-    lacking = [
-        group.name
-        for group in combined.groups
-        if scored.isdisjoint(s for sel in group.selectors for s in sel.scores(tasks, metrics))
-    ]
-    if lacking:
-        yield f"The scores leave out {', '.join(lacking)}, for which no model has results."
-
-
-def _row(standing: Standing, rank: int | None, name: str) -> tuple[int | str | float | None, ...]:
-    pooled, score = standing.pooled, standing.score
-    dialogues = _dialogues(standing)
-    return (
-        rank,
-        name,
-        score,
-        standing.sd,
-        pooled.n,
-        standing.tasks,
-        standing.errors.failed,
-        standing.errors.not_judged,
-        standing.errors.unreadable / dialogues if dialogues else None,
-    )
-
-
-def _dialogues(standing: Standing) -> int:
-    """Count answered dialogues."""
-    tasks = {score.task for score in standing.parts}
-    return sum(_judged(standing.parts, task) for task in tasks) + standing.errors.not_judged
-
-
-def _judged(parts: Mapping[Score, Histogram], task: str) -> int:
-    """Count the judged dialogues of a task: the greatest number with any one of its scores."""
-    return max((part.n for score, part in parts.items() if score.task == task), default=0)
-
-
-def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:
-    if any(standing.parts and not standing.complete for standing in all_standings):
-        yield (
-            f"Models without scores on all {tasks} tasks are not ranked: their scores cover only "
-            f"some of the tasks."
-        )
-    left_out = {
-        "without a complete answer": sum(standing.errors.failed for standing in all_standings),
-        "that were not judged (kgbench reevaluate judges them)": sum(
-            standing.errors.not_judged for standing in all_standings
-        ),
+def _cells(
+    all_standings: Sequence[Standing],
+    rivals: Rivals,
+    tested: Mapping[tuple[str, str], TestedPair],
+    bounds: Bounds,
+    alpha: float,
+) -> list[tuple[Value, ...]]:
+    """Return the cells of :data:`COLUMNS` of each model; it leads if it can have the first rank."""
+    scores = {standing.model: standing.score for standing in all_standings if standing.complete}
+    values = {model: score for model, score in scores.items() if score is not None}
+    # A test is about what two models share; where it contradicts their scores, it says nothing
+    # about their ranks.
+    worse = {
+        model: {other for other in others if values[model] > values[other]}
+        for model, others in significantly_worse(tested, alpha).items()
     }
-    for why, number in left_out.items():
-        if number:
-            things = "1 dialogue" if number == 1 else f"{number} dialogues"
-            yield f"The scores leave out {things} {why}."
+    ranges = rank_ranges(worse, len(scores))
+    alike = {pair for pair in tested if pair[1] not in worse[pair[0]] | worse[pair[1]]}
+    lettered = groups([model for model in scores if model in ranges], alike)
+
+    def test(better: str, model: str) -> tuple[float | None, int]:
+        pair = tested.get((better, model))
+        return (None, 0) if pair is None else (pair.p, pair.clusters)
+
+    rows: list[tuple[Value, ...]] = []
+    for standing in all_standings:
+        model = standing.model
+        if not standing.parts:
+            rows.append((None,) * len(COLUMNS))
+            continue
+        clusters = rivals.of(model)
+        p = _p_to_best(model, scores, test)
+        first, last = ranges.get(model, (None, None))
+        leads = None if first is None else first == 1 and (p is None or p >= alpha)
+        interval = clusters.interval(bounds) or (None, None)
+        rows.append((p, leads, clusters.number, *interval, first, last, lettered.get(model)))
+    return rows
+
+
+def _paired(units: Units, models: Sequence[str]) -> dict[tuple[str, str], TestedPair]:
+    """Test all pairs of models by the paired test over all values that both have."""
+    tested = {}
+    for pair in combinations(models, 2):
+        differences = _differences(units, *pair)
+        found = paired_test(differences)
+        if found is not None:
+            tested[pair] = TestedPair(found.p, found.difference, len(differences))
+        elif len(differences) > 1:  # all are zero
+            tested[pair] = TestedPair(1.0, 0.0, len(differences))
+    return tested
+
+
+def _p_to_best(
+    model: str,
+    scores: Mapping[str, float | None],
+    test: Callable[[str, str], tuple[float | None, int]],
+) -> float | None:
+    """Return p against the best of the better models that a model can be tested against.
+
+    ``test`` returns p and the number of clusters. Of equally good models, the one with the most
+    clusters counts, then that of the greatest p: names never decide.
+    """
+    own = scores.get(model)
+    better = [(score, name) for name, score in scores.items() if score is not None]
+    for _, level in groupby(sorted(better, reverse=True), key=lambda entry: entry[0]):
+        equal = [name for score, name in level if own is not None and score > own]
+        tests = [(n, p) for p, n in (test(name, model) for name in equal) if p is not None]
+        if tests:
+            return max(tests)[1]
+    return None
+
+
+def _notes(inference_: Inference, alpha: float, *, corrected: bool) -> Iterable[str]:
+    yield f"A model leads if its range of ranks includes 1 (alpha {alpha:g})."
+    yield inference_.note
+    yield (
+        f"p and ranges of ranks are {'' if corrected else 'not '}corrected for all pairs of models "
+        "(Holm); models that share a letter (Group) do not differ significantly."
+    )
+
+
+def _differences(units: Units, first: str, second: str) -> list[float]:
+    """Return the differences of two models on each dialogue (case and iteration) of both."""
+    return [
+        a - b
+        for dialogues in units.values()
+        for by_model in dialogues.values()
+        for a, b in zip(by_model.get(first, ()), by_model.get(second, ()), strict=False)
+    ]
+
+
+def _units(store: Store, selection: Selection, weights: Mapping[Score, Fraction]) -> Units:
+    """Group values by score, then by case and iteration, then by model."""
+    values: dict[Score, dict[Case, dict[str, list[float]]]] = {}
+
+    @cache  # scores are few, and values may be millions
+    def of_score(
+        task: str, metric: str, round_: int | None
+    ) -> dict[Case, dict[str, list[float]]] | None:
+        candidates = (Score(task, metric, r) for r in (round_, None))
+        score = next((one for one in candidates if one in weights), None)
+        if score is None:
+            return None
+        return values.setdefault(score, defaultdict(lambda: defaultdict(list)))
+
+    for row in fetch.score_rows(store, selection, {score.metric for score in weights}):
+        units = of_score(row.task, row.metric, row.round)
+        if units is not None:
+            units[row.case, row.iteration][row.model].append(row.value)
+    return values

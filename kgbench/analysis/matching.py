@@ -155,16 +155,16 @@ def matches(
     b: Side,
     *,
     metric: str | None = None,
-    answers: str | None = None,
+    round: str | None = None,
     tasks: str | None = None,
 ) -> dict[str, TaskValues]:
     """Read the values of both sides on the tasks that both have; returns them by task name.
 
-    ``metric``, ``answers`` and ``tasks`` (by default those of the selection) are as in
+    ``metric``, ``round`` and ``tasks`` (by default those of the selection) are as in
     :func:`~kgbench.analysis.task_scores.task_scores`.
     Raises :class:`~kgbench.errors.QueryError` where the sides share no task.
     """
-    chosen = chosen_scores(store, tasks or selection.tasks, metric, answers)
+    chosen = chosen_scores(store, tasks or selection.tasks, metric, round)
     names = {task.iri: task.name for task in fetch.tasks(store).values()}
     rows_a = rows_of_side(store, selection, a, chosen)
     rows_b = rows_of_side(store, selection, b, chosen)

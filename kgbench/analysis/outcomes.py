@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from fnmatch import fnmatchcase
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.outcome_counts import Ending, answer_endings, by_fact
+from kgbench.analysis.registry import Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
@@ -36,12 +36,13 @@ COLUMNS = (
 )
 
 
-def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: str = "*") -> Table:
-    """Tabulate outcomes: one row per task and model with the number of answers and the shares.
+@analysis("outcomes", Purpose.LOOK)
+def outcomes(store: Store, selection: Selection) -> Table:
+    """Show the rate of each outcome of answers, for every task and model.
 
-    ``open`` counts dialogues that still wait for an answer because the provider failed. ``tasks``
-    and ``models`` are globs over labels and model ids. Raises
-    :class:`~kgbench.errors.QueryError` where nothing matches.
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.select(models="*oracle").outcomes().column("scored")
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     all_tasks, names = fetch.tasks(store), fetch.models(store)
     counts = of_answers(store, selection)
@@ -51,13 +52,15 @@ def outcomes(store: Store, selection: Selection, *, tasks: str = "*", models: st
     rows = []
     for model, task in {*counts, *waiting}:
         task_info = all_tasks[task]
-        if names.fits(model, models) and fnmatchcase(task_info.label, tasks):
+        if names.fits(model, selection.models) and task_info.fits(selection.tasks):
             endings = counts.get((model, task), Counter())
             n, facts = endings.total(), by_fact(endings)
             shares = (facts[outcome.value] / n if n else None for outcome in Outcome)
             rows.append((task_info.name, names.name(model), n, *shares, waiting[model, task]))
     if not rows:
-        raise QueryError(f"no answers match the task '{tasks}' and the model '{models}'")
+        raise QueryError(
+            f"no answers match the task '{selection.tasks}' and the model '{selection.models}'"
+        )
     return Table(
         title=f"Outcomes of answers ({selection.suite_name})",
         columns=COLUMNS,

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import combinations
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compare import cluster_test, means, pair_clusters
@@ -23,6 +23,7 @@ from kgbench.analysis.estimands import (
 )
 from kgbench.analysis.inference import inference
 from kgbench.analysis.matching import Match, TaskValues, shared_tasks
+from kgbench.analysis.registry import EstimandName, Metric, Option, Purpose, Round, analysis
 from kgbench.analysis.score_selectors import chosen_rows, chosen_scores
 from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import Selection
@@ -74,30 +75,29 @@ class _Task(NamedTuple):
     p_of_t: float | None
 
 
+@analysis("pairs", Purpose.COMPARE)
 def pairs(
     store: Store,
     selection: Selection,
     *,
-    metric: str | None = None,
-    answers: str | None = None,
-    estimand: str = AVAILABLE,
-    alpha: float = 0.05,
+    metric: Metric = None,
+    round: Round = None,
+    estimand: EstimandName = AVAILABLE,
+    alpha: Annotated[
+        float,
+        Option("Two models differ if the uncorrected p is below.", min=0, max=1, panel="Tests"),
+    ] = 0.05,
 ) -> Table:
-    """Compare every two models that share cases: p over all tasks, and verdicts on single tasks.
+    """Compare every two models with independent dialogues and with cases as clusters.
 
-    The difference weighs tasks and cases as :func:`~kgbench.analysis.compare.compare` does; ``n``
-    is the number of pairs of dialogues. ``p_independent`` is that of the paired t-test of these,
-    which treats dialogues as independent; ``p`` and the interval of the difference are for
-    ``estimand``. Models differ where p is below ``alpha``, uncorrected, because the rows show the
-    effect of the method alone. ``metric`` and ``answers`` are as in
-    :func:`~kgbench.analysis.task_scores.task_scores`. Raises
-    :class:`~kgbench.errors.QueryError` where no two models share a case, and for an estimand
-    without clusters.
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.pairs().column("verdict")
+    ['still differ']
     """
     target = find_estimand(check_estimand(estimand))
     if not target.clustered:
         raise QueryError(f"'{estimand}' is the baseline of this comparison: name another estimand")
-    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     models, metrics = fetch.models(store), fetch.metrics(store)
     bounds = {task: metrics[score.metric].bounds for task, score in chosen.items()}
     of_model: dict[str, list[ScoreRow]] = defaultdict(list)
@@ -142,7 +142,7 @@ def pairs(
         context={
             **selection.context,
             "metric": metric or "main",
-            "round": answers,
+            "round": round,
             **inference_.context,
             **_counts("pairs", verdicts),
             **_counts("tasks", [task.verdict for task in tasks]),

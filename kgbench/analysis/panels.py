@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
+from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import (
@@ -19,7 +21,8 @@ from kgbench.analysis.verdicts import (
     own_verdict,
     verdicts,
 )
-from kgbench.judges.aggregation import AggregatedVerdict, NoVerdictReason, Rule, rule
+from kgbench.judges.aggregation import AggregatedVerdict, NoVerdictReason, Rule
+from kgbench.judges.aggregation import rule as find_rule
 from kgbench.store.protocol import Store
 
 ALL, PEOPLE = "all", "people"
@@ -44,12 +47,20 @@ _COLUMNS = (
 )
 
 
-def panels(store: Store, selection: Selection, *, by_rule: str) -> Table:
-    """Aggregate verdicts by the rule ``by_rule``: one row per rubric, judged model and panel.
+@analysis("panels", Purpose.JUDGES, reads=("judge-passes",))
+def panels(
+    store: Store,
+    selection: Selection,
+    *,
+    rule: Annotated[str, Option("The declared rule of aggregation.", metavar="NAME")] = "majority",
+) -> Table:
+    """Combine the verdicts of several judges by a declared rule.
 
-    Raises :class:`~kgbench.errors.TaskError` for a rule that is not declared.
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.panels().rows
+    ()
     """
-    chosen = rule(by_rule)
+    chosen = find_rule(rule)
     models = fetch.models(store)
     grouped: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for judgement in judgements(verdicts(store, selection)):

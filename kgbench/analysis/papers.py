@@ -17,10 +17,10 @@ from functools import cache
 from kgbench.analysis import scores as fetch
 from kgbench.analysis import text2kg
 from kgbench.analysis.aspects import task_aspects
-from kgbench.analysis.compass import compass, compass_table
+from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.declarations import printed_rows, score_set
 from kgbench.analysis.format_preference import format_preference
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.model_records import recorded, records
 from kgbench.analysis.rendering import as_markdown
 from kgbench.analysis.selection import Selection, select
@@ -55,7 +55,7 @@ SUMMARY = (
 ANALYSES: Mapping[str, Callable[[Store, Selection, Mapping[str, str]], Table]] = {
     "aspects": lambda store, chosen, _: task_aspects(store, chosen),
     "compass": lambda store, chosen, arguments: compass_table(
-        store, chosen, compass(arguments["compass"])
+        store, chosen, find_compass(arguments["compass"])
     ),
     "format-preference": lambda store, chosen, _: format_preference(store, chosen),
     "leaderboard": lambda store, chosen, arguments: leaders(
@@ -335,7 +335,7 @@ def _text(value: Value) -> str | None:
 def _sizes(store: Store, selection: Selection, metrics: Mapping[str, str | None]) -> Table:
     """Tabulate scores by size, by one of the ``metrics`` for each glob of task labels."""
     first, *others = (
-        sizes(store, selection, tasks=tasks, metric=metric, interval="student")
+        sizes(store, replace(selection, tasks=tasks), metric=metric, interval="student")
         for tasks, metric in metrics.items()
     )
     return replace(first, rows=first.rows + tuple(row for table in others for row in table.rows))

@@ -187,17 +187,17 @@ def plan_from(
     *,
     repetitions: Sequence[int] = REPETITIONS,
     metric: str | None = None,
-    answers: str | None = None,
+    round: str | None = None,
 ) -> Table:
     """Compute the cases that a claim needs from the variances of the selected scores.
 
     The table has tokens, cost and time as well. Declared variances take precedence over measured
     ones. Cases are spread evenly over the tasks with several cases in the results. ``metric`` and
-    ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. Raises
+    ``round`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. Raises
     :class:`~kgbench.errors.QueryError` where no task has several cases, or for a claim that no test
     can reach.
     """
-    basis = measured(store, selection, metric=metric, answers=answers)
+    basis = measured(store, selection, metric=metric, round=round)
     variances = declared.over(_variances(basis))
     origins = [f"measured in {selection.run or selection.suite_name}"]
     origins += [

@@ -12,16 +12,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.outcome_counts import count_errors
+from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.tables import ranks as ranks_of
 from kgbench.model import TOLERANCE
 from kgbench.policies.means import mean, unanswered
-from kgbench.policies.policy import Policy, policies
+from kgbench.policies.policy import Policy
+from kgbench.policies.policy import policies as all_policies
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 
@@ -53,6 +55,24 @@ _ByPolicy: TypeAlias = dict[str, dict[str, PolicyScores]]
 """Answers by policy and dialogue."""
 
 
+@analysis("policies", Purpose.COMPARE, reads=("policy-passes",))
+def policies(
+    store: Store,
+    selection: Selection,
+    *,
+    cells: Annotated[
+        bool, Option("Show the answers that policies score differently, with the reasons.")
+    ] = False,
+) -> Table:
+    """Compare the means and ranks that the same answers get under several comparison policies.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.policies().names
+    ('model', 'n')
+    """
+    return differing_cells(store, selection) if cells else ranks(store, selection)
+
+
 def ranks(store: Store, selection: Selection) -> Table:
     """Tabulate the mean and rank of each model under each policy, sorted by the first policy.
 
@@ -61,7 +81,7 @@ def ranks(store: Store, selection: Selection) -> Table:
     has no mean under a policy that has not judged all its answers.
     """
     judged, dialogues = read(store, selection)
-    judging = [policy for name, policy in policies().items() if name in judged]
+    judging = [policy for name, policy in all_policies().items() if name in judged]
     models = fetch.models(store)
     missing = _missing(store, selection)
     of_models = sorted({dialogue.model for dialogue in dialogues.values()})
@@ -136,13 +156,13 @@ def ranks(store: Store, selection: Selection) -> Table:
     )
 
 
-def cells(store: Store, selection: Selection) -> Table:
+def differing_cells(store: Store, selection: Selection) -> Table:
     """List the answers that policies score differently, with the query and each policy's reason.
 
     Those with the greatest difference come first.
     """
     judged, dialogues = read(store, selection)
-    judging = [policy for name, policy in policies().items() if name in judged]
+    judging = [policy for name, policy in all_policies().items() if name in judged]
     tasks, models = fetch.tasks(store), fetch.models(store)
     entries: list[tuple[float, tuple[Value, ...]]] = []
     for dialogue, where in dialogues.items():
@@ -219,7 +239,7 @@ def read(store: Store, selection: Selection) -> tuple[_ByPolicy, dict[str, _Dial
 
 def _passes(store: Store, selection: Selection) -> list[tuple[Policy, tuple[str, ...]]]:
     """Return the graphs of the last pass of each declared policy over each run."""
-    by_iri = {policy.iri: policy for policy in policies().values()}
+    by_iri = {policy.iri: policy for policy in all_policies().values()}
     graphs_of: dict[str, dict[str, str]] = defaultdict(dict)
     for row in queries.run(store, "policy-passes", suite=selection.suite):
         if row["runGraph"].value in selection.run_graphs and row["policy"].value in by_iri:

@@ -16,6 +16,7 @@ from math import fsum
 from typing import Final
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.registry import Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, ranks
 from kgbench.model import Json
@@ -76,12 +77,13 @@ class _Row:
         return "either" if plain else "mean with the average row"
 
 
+@analysis("published-means", Purpose.PAPERS)
 def published_means(store: Store, selection: Selection) -> Table:
-    """Compare each published mean with the recomputed ones, and the ranks by both.
+    """Recompute the published means of imported systems from their published scores.
 
-    There is one row for each published mean. Ranks are among the systems of one data set, by
-    ``set_F_ndcg`` over all languages. Notes say how many published means follow from the published
-    scores of answers, and which published result sets are copies of those of the reference queries.
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.published_means())
+    0
     """
     answers = _answers(store, selection)
     rows = []

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.registry import Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.execution.on_variants import FAILING, VariantOutcome
@@ -51,12 +52,17 @@ def on_variants(answers: Sequence[AnswerOnVariants]) -> Table:
     )
 
 
+@analysis("references", Purpose.UNDERSTAND, reads=("policy-passes",))
 def references(store: Store, selection: Selection) -> Table:
-    """List cases whose reference query is doubtful on variants, the suspect ones first.
+    """List cases whose reference query becomes doubtful on variants of the graph.
 
     A case is *suspect* if right answers of two models, by different queries, agree with each other
     but not with the reference on a variant; *untestable* if the reference has the same result on
     all variants; *disputed* if any answer fails for no known reason.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.references().names
+    ('task', 'case', 'finding', 'exact', 'failing', 'variant', 'reason', 'command')
     """
     answers = read(store, selection)
     suspect_cases = suspects(answers)

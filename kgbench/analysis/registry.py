@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry of analyses: each is declared once, as a function of its parameters.
+"""Declarations of analyses: the function that makes the table declares everything else.
 
-A declaration is a function with keyword parameters that returns an :class:`AnalysisRequest`; each
-parameter is annotated with an :class:`Option`. Every declaration becomes a command (``kgbench
-analyze NAME``) and a method of :class:`kgbench.Results`.
+An analysis is a function of a store, a selection of scores and keyword parameters that returns a
+:class:`~kgbench.analysis.tables.Table`. Each parameter is annotated with an :class:`Option`, and
+its name is that of the option. From the signature and the docstring come a command (``kgbench
+analyze NAME``), a method of :class:`kgbench.Results`, a page of the server and the arguments under
+which ``--keep`` stores the table. :mod:`kgbench.analysis.index` lists all analyses.
 """
 
 from __future__ import annotations
@@ -11,21 +13,34 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, get_args
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Concatenate,
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    TypeAlias,
+    get_args,
+)
 
 from kgbench.errors import QueryError
 
-if TYPE_CHECKING:  # `kgbench --help` imports the declarations and must stay fast
+if TYPE_CHECKING:  # `kgbench --help` imports this module and must stay fast
     from kgbench.analysis.score_selectors import Score
     from kgbench.analysis.selection import Selection
     from kgbench.analysis.tables import Table
+    from kgbench.model import Json
     from kgbench.store.protocol import Store
 
 P = ParamSpec("P")
+Arguments: TypeAlias = Mapping[str, Any]
+Parts: TypeAlias = "Callable[[Store, Selection, Arguments], Mapping[str, list[Score]]]"
 
 
 class OptionRefused(QueryError):
@@ -64,14 +79,13 @@ def check_number(
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A command-line option: its flag, its help text and its permitted values.
+    """An option of an analysis: its help text and its permitted values.
 
     ``min`` and ``max`` are inclusive. An option with a ``panel`` is one of the rarer ones, which
     ``--help-all`` shows under this title. ``checked`` converts a typed value, and raises
     :class:`~kgbench.errors.QueryError` or :class:`ValueError` for an invalid one.
     """
 
-    flag: str
     help: str
     metavar: str | None = None
     min: float | None = None
@@ -80,7 +94,7 @@ class Option:
     panel: str | None = None
 
 
-def _answers(text: str) -> str:
+def _check_round(text: str) -> str:
     from kgbench.analysis.score_selectors import check_answers
 
     return check_answers(text)
@@ -94,63 +108,62 @@ def check_estimand(name: str) -> str:
 
 
 METRIC = Option(
-    "--metric",
-    metavar="NAME",
-    help="The metric: a short name, or a published name such as 0_combined; default: the main "
+    "The metric: a short name, or a published name such as 0_combined; default: the main "
     "metric of each task.",
+    metavar="NAME",
     panel="Scores",
 )
 ROUND = Option(
-    "--round",
+    "Which answers of dialogues count: first, last, best, or a round counted from 0.",
     metavar="ROUND",
-    help="Which answers of dialogues count: first, last, best, or a round counted from 0.",
-    checked=_answers,
+    checked=_check_round,
     panel="Scores",
 )
-ESTIMAND = Option(
-    "--estimand",
-    metavar="NAME",
-    help="What intervals and tests generalise to: cases (of this kind), repetitions (these cases "
-    "again), tasks (of this kind), or dialogues (as if independent); available stands for cases, "
-    "or repetitions where a task has one case.",
-    checked=check_estimand,
-    panel="Scores",
-)
-COMMON = Option("--common", help="Compare on the tasks that all models were scored on.")
-DECLARED = Option(
-    "--declared", metavar="FILE", help="A Turtle file with your own declarations.", panel="Scores"
-)
+COMMON = Option("Compare on the tasks that all models were scored on.")
+DECLARED = Option("A Turtle file with your own declarations.", metavar="FILE", panel="Scores")
 
-
-@dataclass(frozen=True, slots=True)
-class AnalysisRequest:
-    """A request for an analysis: the function that makes its table, and its arguments.
-
-    ``made`` computes the table of a selection of scores. ``arguments`` are all values that the
-    table depends on beside the selection. ``parts`` returns the scores behind the cells of the
-    table by the name of the part; it is ``None`` where cells cannot be explained.
-    """
-
-    made: Callable[[Store, Selection], Table]
-    arguments: Mapping[str, object] = field(default_factory=dict)
-    parts: Callable[[Store, Selection], Mapping[str, list[Score]]] | None = None
-
-
-def recorded(options: Mapping[str, object]) -> dict[str, object]:
-    """Return options under the names that stores and publications have: estimands are ``about``."""
-    return {"about" if name == "estimand" else name: value for name, value in options.items()}
+Metric = Annotated[str | None, METRIC]
+Round = Annotated[str | None, ROUND]
+Common = Annotated[bool, COMMON]
+Declared = Annotated[Path | None, DECLARED]
+EstimandName = Annotated[
+    str,
+    Option(
+        "What intervals and tests generalise to: cases (of this kind), repetitions (these cases "
+        "again), tasks (of this kind), or dialogues (as if independent); available stands for "
+        "cases, or repetitions where a task has one case.",
+        metavar="NAME",
+        checked=check_estimand,
+        panel="Scores",
+    ),
+]
+SetName = Annotated[str, Option("The declared score set to combine.", metavar="NAME")]
+Solved = Annotated[
+    float | None,
+    Option(
+        "The least score of a solved dialogue; default: the threshold that each metric declares.",
+        metavar="SCORE",
+    ),
+]
 
 
 class Parameter(NamedTuple):
-    """A parameter of an analysis, under its name in Python."""
+    """A parameter of an analysis."""
 
     name: str
     type: Any
     default: Any
     option: Option
 
+    @property
+    def flag(self) -> str:
+        """The option on the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
     def checked(self, value: Any) -> Any:
-        """Validate and convert ``value``; see :meth:`Analysis.build_request`."""
+        """Validate and convert ``value``; see :meth:`Analysis.arguments`."""
+        if value is None:
+            return None
         low, high = self.option.min, self.option.max
         if low is not None or high is not None:
             check_number(self.name, value, low, high)
@@ -175,28 +188,63 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True)
 class Analysis(Generic[P]):
-    """A declared analysis: its name on the command line, and the function that declares it.
+    """An analysis: its name, the function that makes its table, and its place in lists.
 
-    ``explained`` says whether cells of its table can be explained by the scores behind them.
-    ``by_policy`` says whether it reads the passes of comparison policies in addition to the
-    selected passes. ``group`` is its place in lists of analyses.
+    ``parts`` returns the scores behind the cells of a table by the name of the part; without it,
+    cells cannot be explained. ``reads`` names the queries whose first column are graphs that the
+    analysis reads beside those of the selection. ``figure`` is the
+    :class:`~kgbench.plots.kinds.FigureKind` that draws its table, as ``module:name``.
     """
 
     name: str
-    ask: Callable[P, AnalysisRequest]
+    make: Callable[Concatenate[Store, Selection, P], Table]
     group: Purpose
-    explained: bool = False
-    by_policy: bool = False
+    parts: Parts | None = None
+    reads: tuple[str, ...] = ()
+    figure: str | None = None
+
+    def __call__(
+        self, store: Store, selection: Selection, *args: P.args, **kwargs: P.kwargs
+    ) -> Table:
+        """Make the table of the selected scores; the arguments are checked as by a command.
+
+        Raises :class:`OptionRefused` for a value that the command line would refuse, too.
+        """
+        return self.make(store, selection, *args, **self.arguments(**kwargs))
+
+    def arguments(self, **given: Any) -> dict[str, Any]:
+        """Return the values of all parameters, checked, in the order of the declaration.
+
+        Raises :class:`TypeError` for an unknown parameter, and :class:`OptionRefused` for a value
+        that is not permitted.
+        """
+        bound = self.signature.bind(**given)
+        bound.apply_defaults()
+        return {
+            parameter.name: parameter.checked(bound.arguments[parameter.name])
+            for parameter in self.parameters()
+        }
+
+    def recorded(self, arguments: Arguments) -> dict[str, Json]:
+        """Return arguments as a kept table has them: files by their text, choices by their name."""
+        return {
+            name: value.read_text(encoding="utf-8")
+            if isinstance(value, Path)
+            else value.value
+            if isinstance(value, Enum)
+            else value
+            for name, value in arguments.items()
+        }
 
     @property
     def description(self) -> str:
-        """The help text of the command: the docstring of the declaration without its examples."""
-        return (inspect.getdoc(self.ask) or "").partition(">>> ")[0].strip()
+        """The help text of the command: the docstring of the function without its examples."""
+        return (inspect.getdoc(self.make) or "").partition(">>> ")[0].strip()
 
     @property
     def documentation(self) -> str:
         """The docstring of the method in the Python API: parameters, then examples."""
-        docstring = inspect.getdoc(self.ask) or ""
+        docstring = inspect.getdoc(self.make) or ""
         descriptions = (
             f"``{parameter.name}``: {parameter.option.help}" for parameter in self.parameters()
         )
@@ -217,27 +265,12 @@ class Analysis(Generic[P]):
             ]
         )
 
-    def build_request(self, *args: P.args, **kwargs: P.kwargs) -> AnalysisRequest:
-        """Check the arguments and return the request for the analysis.
-
-        Raises :class:`OptionRefused` for a value that the command line would refuse, too.
-        """
-        for parameter in self.parameters():
-            if kwargs.get(parameter.name) is not None:
-                kwargs[parameter.name] = parameter.checked(kwargs[parameter.name])
-        return self.ask(*args, **kwargs)
-
     def parameters(self) -> Iterator[Parameter]:
         """Iterate over the parameters in the order of their declaration."""
-        for parameter in inspect.signature(self.ask, eval_str=True).parameters.values():
-            kind, option = get_args(parameter.annotation)
-            yield Parameter(parameter.name, kind, parameter.default, option)
-
-    def flag(self, name: str) -> str:
-        """Return the command-line flag of the parameter ``name``."""
-        return next(
-            parameter.option.flag for parameter in self.parameters() if parameter.name == name
-        )
+        for parameter in inspect.signature(self.make, eval_str=True).parameters.values():
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                kind, option = get_args(parameter.annotation)
+                yield Parameter(parameter.name, kind, parameter.default, option)
 
 
 def _example(text: str) -> list[str]:
@@ -246,26 +279,20 @@ def _example(text: str) -> list[str]:
     return lines[next((k for k, line in enumerate(lines) if line.startswith(">>> ")), len(lines)) :]
 
 
-ANALYSES: dict[str, Analysis[...]] = {}
-"""All declared analyses by name; importing :mod:`kgbench.analysis.analyses` declares them."""
-
-
 def analysis(
-    name: str, group: Purpose, *, explained: bool = False, by_policy: bool = False
-) -> Callable[[Callable[P, AnalysisRequest]], Analysis[P]]:
-    """Declare the analysis ``name``; a decorator for the function that declares it.
+    name: str,
+    group: Purpose,
+    *,
+    parts: Parts | None = None,
+    reads: tuple[str, ...] = (),
+    figure: str | None = None,
+) -> Callable[[Callable[Concatenate[Store, Selection, P], Table]], Analysis[P]]:
+    """Declare the analysis ``name``; a decorator for the function that makes its table.
 
-    ``group``, ``explained`` and ``by_policy`` are as in :class:`Analysis`.
+    The other arguments are the attributes of :class:`Analysis`.
     """
 
-    def register(ask: Callable[P, AnalysisRequest]) -> Analysis[P]:
-        declaration = Analysis(name, ask, group, explained, by_policy)
-        ANALYSES[name] = declaration
-        return declaration
+    def declare(make: Callable[Concatenate[Store, Selection, P], Table]) -> Analysis[P]:
+        return Analysis(name, make, group, parts, reads, figure)
 
-    return register
-
-
-def contents(file: Path | None) -> str | None:
-    """Read a file of declarations, whose text is one of the arguments of an analysis."""
-    return None if file is None else file.read_text(encoding="utf-8")
+    return declare

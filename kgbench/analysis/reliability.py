@@ -7,13 +7,15 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.common import common_note, common_tasks
 from kgbench.analysis.format_preference import ALL_TASKS
 from kgbench.analysis.histogram import mean
+from kgbench.analysis.registry import Common, Metric, Option, Purpose, Round, Solved, analysis
 from kgbench.analysis.repetitions import repetitions, threshold, undeclared_note
-from kgbench.analysis.score_selectors import chosen_scores, score_name
+from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -104,26 +106,24 @@ class Reliability:
         return (*counts, self.once, self.at_least_one, self.all_of_them, self.agree)
 
 
+@analysis("reliability", Purpose.UNDERSTAND, parts=parts_by_task)
 def reliability(
     store: Store,
     selection: Selection,
     *,
-    k: int = 2,
-    solved: float | None = None,
-    metric: str | None = None,
-    answers: str | None = None,
-    common: bool = False,
+    k: Annotated[int, Option("The k of pass@k and pass^k.", metavar="K", min=1)] = 2,
+    solved: Solved = None,
+    metric: Metric = None,
+    round: Round = None,
+    common: Common = False,
 ) -> Table:
-    """Tabulate reliability: one row per task and model, and one per model over all its tasks.
+    """Measure how reliably models solve cases: pass@k, pass^k and agreement of repetitions.
 
-    A dialogue is solved if its score reaches ``solved``, by default the threshold that its metric
-    declares; a task whose metric declares none has no row. Shares are means over cases, and those
-    over all tasks are means over tasks. ``metric`` and ``answers`` are as in
-    :func:`~kgbench.analysis.task_scores.task_scores`; with ``common``, only tasks count that all
-    models were scored on. Raises :class:`~kgbench.errors.QueryError` when no task or metric
-    matches.
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.reliability(k=1).where("task", "All tasks").column("pass_1")
+    [0.5, 1.0]
     """
-    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     metrics, tasks, models = fetch.metrics(store), fetch.tasks(store), fetch.models(store)
     counts: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     undeclared: dict[str, MetricInfo] = {}

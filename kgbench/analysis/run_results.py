@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from kgbench.analysis import outcomes
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.outcome_counts import Ending
 from kgbench.analysis.run_warnings import warnings
 from kgbench.analysis.score_selectors import with_left_out_notes
 from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.standings import standings_table
 from kgbench.analysis.tables import Table
 from kgbench.analysis.worst import ScoredDialogue, worst_dialogues
 from kgbench.record.reading import RunInfo
@@ -37,7 +37,7 @@ def run_results(store: Store, run: RunInfo, *, whole_store: bool) -> RunResults:
     for (model, _), counts in outcomes.of_answers(store, of_run).items():
         counted.setdefault(models.name(model), Counter()).update(counts)
     return RunResults(
-        table=with_left_out_notes(store, leaderboard(store, ranked)),
+        table=with_left_out_notes(store, standings_table(store, ranked)),
         endings=counted,
         worst=worst_dialogues(store, of_run),
         warnings=warnings(store, run, counted),

@@ -8,16 +8,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from kgbench.analysis.declarations import ScoreSet
+from kgbench.analysis.declarations import ScoreSet, score_set
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import half_width
-from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.model_records import ModelRecord, own_records, recorded, records
+from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, SetName, analysis
+from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.scores import models
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import two_sided
+from kgbench.analysis.standings import parts_of_set, standings_table
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
@@ -125,7 +127,34 @@ class _Point:
     score: float
 
 
+def _parts(store: Store, selection: Selection, arguments: Arguments) -> dict[str, list[Score]]:
+    # --declared has records of models here, not score sets.
+    return parts_of_set(
+        store, selection, {"set": arguments["set"], "declared": None, "round": None}
+    )
+
+
+@analysis("scaling", Purpose.COMPARE, parts=_parts)
 def scaling(
+    store: Store,
+    selection: Selection,
+    *,
+    set: SetName = "main",
+    declared: Declared = None,
+    points: Annotated[bool, Option("Show models with their facts, instead of trends.")] = False,
+) -> Table:
+    """Show scores against model size, context length and release date, with trends per family.
+
+    Facts about models come from declared records; --declared adds your own.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.scaling(declared=Path("models.ttl"), points=True).column("context")
+    [32000, 16000]
+    """
+    return points_and_trends(store, selection, score_set(set), declared)[not points]
+
+
+def points_and_trends(
     store: Store,
     selection: Selection,
     combined: ScoreSet | None = None,
@@ -139,7 +168,7 @@ def scaling(
     scored model has a record, and where no record of the user's ``file`` describes a model of the
     store.
     """
-    board = leaderboard(store, selection, combined)
+    board = standings_table(store, selection, combined)
     ids = {model.name: model.id for model in models(store).values()}
     own = own_records(file)
     lacking = _without_models(own, file, list(ids.values()))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.registry import Arguments
 from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
@@ -164,6 +165,15 @@ def chosen_scores(
             f"no task that matches '{glob}' has a metric '{metric or 'main'}'{for_answers}"
         )
     return {score.task: score for score in chosen}
+
+
+def parts_by_task(
+    store: Store, selection: Selection, arguments: Arguments
+) -> dict[str, list[Score]]:
+    """Return the scores behind tables of single tasks, by task."""
+    names = fetch.tasks(store)
+    chosen = chosen_scores(store, selection.tasks, arguments["metric"], arguments["round"])
+    return {names[task].name: [score] for task, score in chosen.items()}
 
 
 def chosen_rows(

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import mean_interval
+from kgbench.analysis.registry import EstimandName, Metric, Option, Purpose, Round, analysis
 from kgbench.analysis.repetitions import repetitions
-from kgbench.analysis.score_selectors import chosen_scores, score_name
+from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
 from kgbench.analysis.scores import TaskInfo
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -46,29 +49,34 @@ def series_of(task: TaskInfo) -> str | None:
     return None if task.size is None else task.name.removesuffix(f"-{task.size}")
 
 
+@analysis("sizes", Purpose.COMPARE, parts=parts_by_task, figure="kgbench.plots.size_curves:SIZES")
 def sizes(
     store: Store,
     selection: Selection,
     *,
-    metric: str | None = None,
-    answers: str | None = None,
-    tasks: str = "*",
-    models: str = "*",
-    interval: str = "score",
-    estimand: str = CASES,
+    metric: Metric = None,
+    round: Round = None,
+    interval: Annotated[
+        str,
+        Option(
+            "The method of the interval: score (stays inside the range of the metric), or student "
+            "(Student's t over single dialogues, as in DL4KG 2023).",
+            metavar="NAME",
+            panel="Scores",
+        ),
+    ] = "score",
+    estimand: EstimandName = CASES,
 ) -> Table:
-    """Tabulate scores by size: one row per series of tasks, model and size, with mean and interval.
+    """Show a score against problem size, with 95 % intervals.
 
-    ``interval`` is the method of the 95 % interval: ``score`` (inside the range of the metric, for
-    ``estimand``: :func:`~kgbench.analysis.case_means.estimate_means`) or ``student`` (Student's t
-    over single dialogues, as in DL4KG 2023, which can leave the range). Only tasks with a declared
-    size count, and only series of at least two sizes. Raises :class:`~kgbench.errors.QueryError`
-    for an unknown interval or estimand.
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.select(models="*noisy*", tasks="*-turtle-*").sizes().column("size")
+    [1000, 2000]
     """
     claims = Claims(inference(estimand, "student" if interval == "student" else None))
     if interval not in INTERVALS:
         raise QueryError(f"there is no interval '{interval}'; there are: {', '.join(INTERVALS)}")
-    chosen = chosen_scores(store, tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     chosen_tasks = {iri: task for iri, task in fetch.tasks(store).items() if iri in chosen}
     by_series: dict[str, dict[str, TaskInfo]] = {}
     for iri, task in chosen_tasks.items():
@@ -82,7 +90,7 @@ def sizes(
     of_rows = {
         (model, iri): Row(cases, metrics[chosen[iri].metric].bounds)
         for (model, iri), cases in by_task(repetitions(store, selection, scores)).items()
-        if names.fits(model, models)
+        if names.fits(model, selection.models)
     }
     of_each = [row.pooled for row in of_rows.values()]
     if interval == "student":
@@ -104,7 +112,7 @@ def sizes(
         context={
             **selection.context,
             "metric": metric or "main",
-            "round": answers,
+            "round": round,
             **claims.context,
         },
     )

@@ -10,14 +10,14 @@ keys mean equal results.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from kgbench import __version__, clock
 from kgbench.analysis.cubes import cube_triples, is_cube
 from kgbench.analysis.inference import inference_statements
-from kgbench.analysis.registry import ANALYSES
+from kgbench.analysis.registry import Analysis, Arguments
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
 from kgbench.model import Json
@@ -27,9 +27,6 @@ from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS
-
-OF_JUDGES = frozenset({"agreement", "confusion", "disagreements", "judged-means", "panels"})
-"""The analyses that also read the passes of judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +63,42 @@ class Basis:
         )
 
 
-def basis(store: Store, selection: Selection, name: str, arguments: Mapping[str, Json]) -> Basis:
-    """Return the inputs of an analysis in the current state of a store."""
+def basis(
+    store: Store, selection: Selection, analysis: Analysis[...], arguments: Arguments
+) -> Basis:
+    """Return the inputs of an analysis in the current state of a store.
+
+    ``arguments`` are those of :meth:`~kgbench.analysis.registry.Analysis.arguments`.
+    """
     graphs = {*selection.pass_graphs, *selection.run_graphs}
-    if name in ANALYSES and ANALYSES[name].by_policy:
-        passes = queries.run(store, "policy-passes", suite=selection.suite)
-        graphs |= {row["passGraph"].value for row in passes}
-    if name == "calibration":
-        calibrated = queries.rows(store, "calibration-verdicts")
-        graphs |= {str(stamped_graph) for stamped_graph, *_ in calibrated}
-    if name in OF_JUDGES:
-        judged = queries.rows(store, "judge-passes", runGraph=list(selection.run_graphs))
-        graphs |= {str(stamped_graph) for stamped_graph, *_ in judged}
-    stamps = {
-        str(stamped_graph): str(stamp)
-        for stamped_graph, stamp in queries.rows(store, "list-stamps")
-        if stamped_graph in graphs
-    }
+    for name in analysis.reads:
+        graphs |= _graphs(store, selection, name)
+    recorded = analysis.recorded(arguments)
     declared = queries.rows(store, "declared-digest")
-    return Basis(name, arguments, selection, stamps, str(declared[0][1]) if declared else "")
+    return Basis(
+        analysis.name,
+        recorded,
+        selection,
+        stamps(store, graphs),
+        str(declared[0][1]) if declared else "",
+    )
+
+
+def stamps(store: Store, graphs: Collection[str]) -> dict[str, str]:
+    """Return the change stamps of graphs, by the IRI of the graph."""
+    return {
+        str(graph): str(stamp)
+        for graph, stamp in queries.rows(store, "list-stamps")
+        if graph in graphs
+    }
+
+
+def _graphs(store: Store, selection: Selection, name: str) -> set[str]:
+    """Return the graphs in the first column of the query ``name`` about a selection."""
+    selectors = {"suite": selection.suite, "runGraph": list(selection.run_graphs)}
+    known = {parameter.name for parameter in queries.load(name).parameters}
+    arguments = {key: value for key, value in selectors.items() if key in known}
+    return {str(graph) for graph, *_ in queries.rows(store, name, **arguments)}
 
 
 def stored_table(store: Store, inputs: Basis) -> Table | None:
@@ -116,23 +130,19 @@ def store_table(store: Store, inputs: Basis, table: Table, started: datetime) ->
 
 
 def stored_or_computed(
-    store: Store,
-    selection: Selection,
-    name: str,
-    arguments: Mapping[str, Json],
-    compute: Callable[[], Table],
+    store: Store, selection: Selection, analysis: Analysis[...], arguments: Arguments
 ) -> tuple[Table, Basis, datetime | None]:
     """Return the table of an analysis, from the store if it is stored there, else computed.
 
     The third value is the time when the computation began, ``None`` for a stored table. A caller
     that owns the store should :func:`store_table` a computed table.
     """
-    inputs = basis(store, selection, name, arguments)
+    inputs = basis(store, selection, analysis, arguments)
     table = stored_table(store, inputs)
     if table is not None:
         return table, inputs, None
     started = clock.now()
-    return compute(), inputs, started
+    return analysis.make(store, selection, **arguments), inputs, started
 
 
 def _activity(

@@ -4,19 +4,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from kgbench.analysis import case_means
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.case_means import Claim, Claims, Row, by_task
+from kgbench.analysis.common import of_common_tasks
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
 from kgbench.analysis.outcome_counts import ERRORS, Errors, count_errors
+from kgbench.analysis.registry import (
+    Arguments,
+    Common,
+    EstimandName,
+    Metric,
+    Option,
+    OptionRefused,
+    Purpose,
+    Round,
+    analysis,
+)
 from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.score_selectors import (
     Score,
     chosen_scores,
     histograms_by_model,
+    parts_by_task,
     score_name,
 )
 from kgbench.analysis.selection import Selection
@@ -44,29 +59,63 @@ QUERIES = (*fetch.CHOOSING, *fetch.CASES, *ERRORS)
 _POOLED_QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *ERRORS)
 
 
+def _parts(store: Store, selection: Selection, arguments: Arguments) -> dict[str, list[Score]]:
+    if arguments["aspects"]:
+        raise OptionRefused("aspects", "aspects of tasks are not made from scores")
+    return parts_by_task(store, selection, arguments)
+
+
+@analysis("tasks", Purpose.LOOK, parts=_parts)
+def tasks(
+    store: Store,
+    selection: Selection,
+    *,
+    metric: Metric = None,
+    round: Round = None,
+    estimand: EstimandName = CASES,
+    common: Common = False,
+    aspects: Annotated[
+        bool, Option("Show what task classes read, write and demand; no scores.")
+    ] = False,
+) -> Table:
+    """Show the distribution of a score for every task and model, with errors.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.select(models="*noisy*").tasks(metric="f1").column("mean")
+    [0.25, 0.75, 0.75]
+    """
+    if aspects:
+        if metric or round or common or {"model", "run"} & selection.narrowed.keys():
+            raise OptionRefused(
+                "aspects",
+                "aspects describe tasks, not scores: leave out --metric, --round, --common, "
+                "--model and --run",
+            )
+        return task_aspects(store, selection)
+    table = task_scores(store, selection, metric=metric, round=round, estimand=estimand)
+    return of_common_tasks(table) if common else table
+
+
 def task_scores(
     store: Store,
     selection: Selection,
     *,
     metric: str | None = None,
-    answers: str | None = None,
-    tasks: str = "*",
-    models: str = "*",
+    round: str | None = None,
     estimand: str = CASES,
 ) -> Table:
     """Tabulate scores: one row per task and model with distribution, interval and errors.
 
-    ``metric`` is a short name; the default is the main metric of each task. ``answers`` says which
-    answers of dialogues count (see :class:`~kgbench.analysis.score_selectors.Selector`). ``tasks``
-    and ``models`` are globs over labels and model ids. The 95 % interval of the mean stays inside
-    the range of the metric; it is that of :func:`~kgbench.analysis.case_means.estimate_means` for
-    the ``estimand``. For ``dialogues`` no cases are read, and the time does not grow with their
-    number. Raises :class:`~kgbench.errors.QueryError` when no task or metric matches, and for an
-    unknown estimand.
+    ``metric`` is a short name; the default is the main metric of each task. ``round`` says which
+    answers of dialogues count: ``first``, ``last``, ``best`` or a round as text. The 95 % interval
+    of the mean stays inside the range of the metric; it is that of
+    :func:`~kgbench.analysis.case_means.estimate_means` for the ``estimand``. For
+    ``dialogues`` no cases are read, and the time does not grow with their number. Raises
+    :class:`~kgbench.errors.QueryError` when no task or metric matches, and for an unknown estimand.
     """
     inference_ = inference(estimand)
     claims = Claims(inference_)
-    chosen = chosen_scores(store, tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     names = fetch.models(store)
     clustered = inference_.estimand.clustered
     values = (
@@ -86,7 +135,7 @@ def task_scores(
     cells = sorted(
         (model, task)
         for model, task in {*values} | {key for key in wrong if key[1] in chosen}
-        if names.fits(model, models)
+        if names.fits(model, selection.models)
     )
     of_cells = [
         Row(values.get((model, task), {}), metrics[chosen[task].metric].bounds)
@@ -115,7 +164,7 @@ def task_scores(
         context={
             **selection.context,
             "metric": metric or "main",
-            "round": answers,
+            "round": round,
             **claims.context,
         },
         iris=iris,

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
+from typing import Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.declarations import printed_rows
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import INDEPENDENT, inference
 from kgbench.analysis.intervals import Bounds, method_note, score_interval
+from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.rdf import queries
@@ -254,6 +257,41 @@ TABLES = {
     "averages": averages,
 }
 """The tables by name."""
+
+
+class PaperTable(StrEnum):
+    """The tables of Text2KGBench."""
+
+    ONTOLOGIES = "ontologies"
+    OVERVIEW = "overview"
+    PER_ONTOLOGY = "per-ontology"
+    AVERAGES = "averages"
+
+
+@analysis("text2kg", Purpose.PAPERS)
+def text2kg(
+    store: Store,
+    selection: Selection,
+    *,
+    table: Annotated[
+        PaperTable,
+        Option(
+            "Table 1 (ontologies), 2 (overview) or 3 (per-ontology) of the paper, or averages with "
+            "intervals."
+        ),
+    ] = PaperTable.OVERVIEW,
+) -> Table:
+    """Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.text2kg(table="ontologies").names[:3]
+    ('collection', 'ontology', 'concepts')
+    """
+    if table is PaperTable.ONTOLOGIES and selection.narrowed:
+        raise OptionRefused(
+            "table", "the table of ontologies has no scores: leave out --task, --model and --run"
+        )
+    return TABLES[table.value](store, selection)
 
 
 def _printed_values(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float, ...]]:

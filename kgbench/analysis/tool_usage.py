@@ -7,9 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from enum import StrEnum
+from typing import Annotated, Final
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.registry import Metric, Option, OptionRefused, Purpose, analysis
 from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -132,6 +134,42 @@ def dialogue_counts(store: Store, selection: Selection) -> Counter[tuple[str, st
     for row in queries.run(store, "dialogue-counts", runGraph=list(selection.run_graphs)):
         counts[row["task"].value, row["model"].value] += int(row["count"].value)
     return counts
+
+
+class ToolRows(StrEnum):
+    """The kinds of rows of the tables of tool calls."""
+
+    TOOL = "tool"
+    MODEL = "model"
+
+
+@analysis("tools", Purpose.UNDERSTAND, figure="kgbench.plots.tool_points:TOOLS")
+def tools(
+    store: Store,
+    selection: Selection,
+    *,
+    by: Annotated[
+        ToolRows,
+        Option(
+            "Show rows per tool (calls and their outcomes), or per model (success against calls, "
+            "tokens and cost)."
+        ),
+    ] = ToolRows.TOOL,
+    metric: Metric = None,
+) -> Table:
+    """Show which tools models called, the outcomes of the calls, and the cost of success.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.tools().notes
+    ('No dialogue of this selection has tool calls.',)
+    """
+    if by is ToolRows.MODEL:
+        from kgbench.analysis.tool_success import tool_success  # imports this module
+
+        return tool_success(store, selection, metric)
+    if metric is not None:
+        raise OptionRefused("metric", "rows of tools have no score: add --by model")
+    return tool_usage(store, selection)
 
 
 def tool_usage(store: Store, selection: Selection) -> Table:

@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared analyses as typed methods of results."""
+"""Analyses as typed methods of results."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 from kgbench.analysis.display_names import display_names
-from kgbench.analysis.registry import ANALYSES, Analysis
+from kgbench.analysis.index import ANALYSES, INDEX
 from kgbench.analysis.score_selectors import with_left_out_notes
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.stored_results import stored_or_computed
 from kgbench.analysis.tables import Table
-from kgbench.errors import QueryError
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from kgbench.analysis.registry import Analysis
+
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class SelectedScores(Protocol):
@@ -35,24 +37,18 @@ class SelectedScores(Protocol):
 
 
 class AnalysisMethod(Generic[P]):
-    """A declared analysis of the scores that count; call it for its table, or draw its figure."""
+    """An analysis of the scores that count; call it for its table, or draw its figure."""
 
-    def __init__(self, declared: Analysis[P], results: SelectedScores) -> None:
-        self._declared, self._results = declared, results
-        self.__doc__ = declared.documentation
-        self.__signature__ = declared.signature
+    def __init__(self, analysis: Analysis[P], results: SelectedScores) -> None:
+        self._analysis, self._results = analysis, results
+        self.__doc__ = analysis.documentation
+        self.__signature__ = analysis.signature
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Table:
         """Return the table of the analysis, as ``kgbench analyze --format json`` prints it."""
-        request = self._declared.build_request(*args, **kwargs)
+        arguments = self._analysis.arguments(*args, **kwargs)
         store, selection = self._results.store, self._results.selection
-        table, *_ = stored_or_computed(
-            store,
-            selection,
-            self._declared.name,
-            request.arguments,
-            lambda: request.made(store, selection),
-        )
+        table, *_ = stored_or_computed(store, selection, self._analysis, arguments)
         return with_left_out_notes(store, table)
 
     def figure(
@@ -84,14 +80,9 @@ class AnalysisMethod(Generic[P]):
         >>> [float(inches) for inches in figure.get_size_inches()]
         [6.0, 3.0]
         """
-        from kgbench.plots.kinds import KINDS, Layout
+        from kgbench.plots.kinds import Layout, find_figure
 
-        kind = KINDS.get(self._declared.name)
-        if kind is None:
-            available = ", ".join(name for name in KINDS if name in ANALYSES)
-            raise QueryError(
-                f"there is no figure of '{self._declared.name}'; there are: {available}"
-            )
+        kind = find_figure(self._analysis.name)
         layout = Layout(size, title, top, overlay)
         kind.check(layout)
         arguments: Any = {**kwargs, **kind.fixed}
@@ -100,11 +91,22 @@ class AnalysisMethod(Generic[P]):
 
 
 class analysis_method(Generic[P]):  # noqa: N801 - used like `property`
-    """Descriptor that turns a declared analysis into a method."""
+    """Descriptor that turns an analysis, or the one of a name, into a method."""
 
-    def __init__(self, declared: Analysis[P]) -> None:
-        self._declared = declared
-        self.__doc__ = declared.documentation
+    def __init__(self, analysis: Analysis[P] | str) -> None:
+        self._given = analysis
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """The documentation of the method."""
+        return self.analysis.documentation
+
+    @property
+    def analysis(self) -> Analysis[P]:
+        """The analysis; one that was given by name is imported when it is used."""
+        if isinstance(self._given, str):
+            return cast("Analysis[P]", ANALYSES[self._given])
+        return self._given
 
     @overload
     def __get__(self, results: None, owner: type) -> Self: ...
@@ -113,4 +115,11 @@ class analysis_method(Generic[P]):  # noqa: N801 - used like `property`
     def __get__(self, results: SelectedScores, owner: type) -> AnalysisMethod[P]: ...
 
     def __get__(self, results: SelectedScores | None, owner: type) -> Self | AnalysisMethod[P]:
-        return self if results is None else AnalysisMethod(self._declared, results)
+        return self if results is None else AnalysisMethod(self.analysis, results)
+
+
+def with_analyses(owner: type[T]) -> type[T]:
+    """Give a class a method for each analysis of the index."""
+    for name, entry in INDEX.items():
+        setattr(owner, entry.method, analysis_method(name))
+    return owner

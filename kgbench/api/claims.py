@@ -21,7 +21,7 @@ class Claims(SelectedScores):
         second: str,
         *,
         metric: str | None = None,
-        answers: str | None = None,
+        round: str | None = None,
         flips: bool = False,
         estimand: str = "available",
         margin: float | None = None,
@@ -35,7 +35,7 @@ class Claims(SelectedScores):
             first: A model (id or name), a run (id, IRI or label) or an evaluation pass (IRI).
             second: The other one, of the same kind.
             metric: As for :meth:`tasks`.
-            answers: As for :meth:`tasks`.
+            round: As for :meth:`tasks`.
             flips: Return the cases that only one of the two solved, instead of means.
             estimand: The population of intervals and tests: ``available`` (cases, or repetitions
                 where a task has one case), ``cases``, ``repetitions``, ``tasks`` or ``dialogues``
@@ -61,7 +61,7 @@ class Claims(SelectedScores):
 
         check_estimand(estimand)
         a, b, chosen = select_sides(self.store, first, second, **self._chosen)
-        pairs = matches(self.store, chosen, a, b, metric=metric, answers=answers)
+        pairs = matches(self.store, chosen, a, b, metric=metric, round=round)
         if flips:
             return analysis.flips(pairs, a, b, estimand=estimand, solved=solved)
         options: dict[str, Any] = {"estimand": estimand, "margin": margin, "solved": solved}
@@ -78,7 +78,7 @@ class Claims(SelectedScores):
         correlation: float | None = None,
         repetitions: Sequence[int] = (1, 2, 4, 8),
         metric: str | None = None,
-        answers: str | None = None,
+        round: str | None = None,
     ) -> Table:
         """Calculate how many cases and repetitions detect a difference, and their effort.
 
@@ -93,7 +93,7 @@ class Claims(SelectedScores):
             correlation: Correlation of two models over cases, instead of the estimate.
             repetitions: Numbers of dialogues per case to tabulate.
             metric: As for :meth:`tasks`.
-            answers: As for :meth:`tasks`.
+            round: As for :meth:`tasks`.
 
         Raises:
             QueryError: No task has several cases, or no test can support the claim.
@@ -106,7 +106,7 @@ class Claims(SelectedScores):
 
         claim = planning.Claim(detect, power, alpha).checked()
         declared = planning.DeclaredVariances(between, within, correlation)
-        options: dict[str, Any] = {"metric": metric, "answers": answers}
+        options: dict[str, Any] = {"metric": metric, "round": round}
         return planning.plan_from(
             self.store, self.selection, claim, declared, repetitions=repetitions, **options
         )

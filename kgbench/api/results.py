@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from kgbench.analysis import analyses
 from kgbench.analysis.selection import ALL, FIRST, Selection, select
 from kgbench.analysis.tables import Table
-from kgbench.api.analysis_methods import analysis_method
+from kgbench.api.analysis_methods import analysis_method, with_analyses
 from kgbench.api.connection import Connection
 from kgbench.api.recording import Recording
 from kgbench.errors import QueryError
@@ -17,10 +16,37 @@ from kgbench.store.protocol import Store
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from kgbench.analysis import audit as audit_
+    from kgbench.analysis import calibrations as calibrations_
+    from kgbench.analysis import characterization as characterization_
+    from kgbench.analysis import compass as compass_
+    from kgbench.analysis import confusion as confusion_
+    from kgbench.analysis import contamination as contamination_
+    from kgbench.analysis import difficulty as difficulty_
+    from kgbench.analysis import disagreements as disagreements_
+    from kgbench.analysis import feedback as feedback_
+    from kgbench.analysis import format_preference as format_preference_
+    from kgbench.analysis import items as items_
+    from kgbench.analysis import judge_agreement as judge_agreement_
+    from kgbench.analysis import judged_means as judged_means_
+    from kgbench.analysis import leaderboard as leaderboard_
+    from kgbench.analysis import outcomes as outcomes_
+    from kgbench.analysis import pairs as pairs_
+    from kgbench.analysis import panels as panels_
+    from kgbench.analysis import policies as policies_
+    from kgbench.analysis import published_means as published_means_
+    from kgbench.analysis import references as references_
+    from kgbench.analysis import reliability as reliability_
+    from kgbench.analysis import scaling as scaling_
+    from kgbench.analysis import sizes as sizes_
+    from kgbench.analysis import task_scores as task_scores_
+    from kgbench.analysis import text2kg as text2kg_
+    from kgbench.analysis import tool_usage as tool_usage_
     from kgbench.api.dialogues import Dialogues
     from kgbench.model import Outcome
 
 
+@with_analyses
 class Results(Recording):
     """The results in a store; another process may write to it at the same time.
 
@@ -106,38 +132,39 @@ class Results(Recording):
 
     # --- analyses -------------------------------------------------------------------------
 
-    leaderboard = analysis_method(analyses.leaderboard)
-    tasks = analysis_method(analyses.tasks)
-    compass = analysis_method(analyses.compass)
-    format_preference = analysis_method(analyses.format_preference)
-    sizes = analysis_method(analyses.sizes)
-    difficulty = analysis_method(analyses.difficulty)
-    feedback = analysis_method(analyses.dialogue)
-    characterization = analysis_method(analyses.characterization)
-    outcomes = analysis_method(analyses.outcomes)
-    tools = analysis_method(analyses.tools)
-    scaling = analysis_method(analyses.scaling)
-    text2kg = analysis_method(analyses.text2kg)
-    reliability = analysis_method(analyses.reliability)
-    agreement = analysis_method(analyses.agreement)
-    disagreements = analysis_method(analyses.disagreements)
-    confusion = analysis_method(analyses.confusion)
-    calibration = analysis_method(analyses.calibration)
-    judged_means = analysis_method(analyses.judged_means)
-    panels = analysis_method(analyses.panels)
-    items = analysis_method(analyses.items)
-    references = analysis_method(analyses.references)
-    contamination = analysis_method(analyses.contamination)
-    policies = analysis_method(analyses.policies)
-    audit = analysis_method(analyses.audit)
-    published_means = analysis_method(analyses.published_means)
-    pairs = analysis_method(analyses.pairs)
+    if TYPE_CHECKING:  # :func:`with_analyses` adds the methods
+        agreement = analysis_method(judge_agreement_.agreement)
+        audit = analysis_method(audit_.audit)
+        calibration = analysis_method(calibrations_.calibration)
+        characterization = analysis_method(characterization_.characterization)
+        compass = analysis_method(compass_.compass)
+        confusion = analysis_method(confusion_.confusion)
+        contamination = analysis_method(contamination_.contamination)
+        difficulty = analysis_method(difficulty_.difficulty)
+        disagreements = analysis_method(disagreements_.disagreements)
+        feedback = analysis_method(feedback_.feedback)
+        format_preference = analysis_method(format_preference_.format_preference)
+        items = analysis_method(items_.items)
+        judged_means = analysis_method(judged_means_.judged_means)
+        leaderboard = analysis_method(leaderboard_.leaderboard)
+        outcomes = analysis_method(outcomes_.outcomes)
+        pairs = analysis_method(pairs_.pairs)
+        panels = analysis_method(panels_.panels)
+        policies = analysis_method(policies_.policies)
+        published_means = analysis_method(published_means_.published_means)
+        references = analysis_method(references_.references)
+        reliability = analysis_method(reliability_.reliability)
+        scaling = analysis_method(scaling_.scaling)
+        sizes = analysis_method(sizes_.sizes)
+        tasks = analysis_method(task_scores_.tasks)
+        text2kg = analysis_method(text2kg_.text2kg)
+        tools = analysis_method(tool_usage_.tools)
 
     def box_plots(
         self,
         *,
         metric: str | None = None,
-        answers: str | None = None,
+        round: str | None = None,
         size: str | tuple[float, float] | None = None,
         title: str | None = None,
         top: int | None = None,
@@ -146,7 +173,7 @@ class Results(Recording):
 
         Args:
             metric: As for :meth:`tasks`.
-            answers: As for :meth:`tasks`.
+            round: As for :meth:`tasks`.
             size: As for the method ``figure`` of analyses.
             title: Title of each figure; an empty one omits it.
             top: Number of the best models to draw; default: all.
@@ -155,9 +182,10 @@ class Results(Recording):
         >>> list(results.box_plots(metric="f1"))
         ['RdfFriendCount-turtle-1-1000', 'RdfFriendCount-turtle-1-2000', 'Text2KG-sample']
         """
-        from kgbench.plots.kinds import Layout, box_plots
+        from kgbench.plots.box_plots import box_plots
+        from kgbench.plots.kinds import Layout
 
-        return box_plots(self.store, self.selection, Layout(size, title, top), metric, answers)
+        return box_plots(self.store, self.selection, Layout(size, title, top), metric, round)
 
     # --- queries and dialogues ------------------------------------------------------------
 

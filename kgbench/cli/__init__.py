@@ -82,10 +82,13 @@ def _root(
     context.obj = {"debug": debug}
 
 
-def build_app(names: Sequence[str] | None = None, *, listed: bool = False) -> typer.Typer:
+def build_app(
+    names: Sequence[str] | None = None, *, words: Sequence[str] = (), listed: bool = False
+) -> typer.Typer:
     """Build the command line with the commands ``names``, or with all.
 
-    With ``listed``, subcommands may be missing: enough for the list of commands.
+    With ``listed``, subcommands may be missing: enough for the list of commands. With the
+    ``words`` after a command, subcommands that they do not begin with may lack options.
     """
     modules = _all_modules() if names is None else {name: _module(name) for name in names}
     root = typer.Typer(
@@ -101,7 +104,7 @@ def build_app(names: Sequence[str] | None = None, *, listed: bool = False) -> ty
     for name, module in modules.items():
         module.command(root)
         if not listed and hasattr(module, "subcommands"):
-            module.subcommands()
+            module.subcommands(words)
         panels[name.rstrip("_")] = _PANEL_OF.get(name) or getattr(module, "PANEL", _OTHERS)
     registered: list[Any] = [*root.registered_commands, *root.registered_groups]
     for each in registered:
@@ -187,7 +190,12 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         words = sys.argv[1:]
-        (_listing() if words in _LISTS else build_app(_requested_commands(words)))()
+        app = (
+            _listing()
+            if words in _LISTS
+            else build_app(_requested_commands(words), words=words[1:] or [""])
+        )
+        app()
     except KgbenchError as error:
         if "--debug" in sys.argv:
             raise

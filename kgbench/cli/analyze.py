@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgbench import entry_points
-from kgbench.analysis.registry import ANALYSES, Analysis, AnalysisRequest, OptionRefused, Purpose
+from kgbench.analysis.index import ANALYSES, INDEX
+from kgbench.analysis.registry import Analysis, Arguments, OptionRefused
 from kgbench.cli import options
 from kgbench.cli.messages import echo_visible
 from kgbench.cli.option_groups import Output, grouped
@@ -22,7 +22,6 @@ from kgbench.cli.tables import Form, read
 
 if TYPE_CHECKING:
     from kgbench.analysis.explain import Explanation
-    from kgbench.analysis.score_selectors import Score
     from kgbench.analysis.selection import Selection
     from kgbench.store.protocol import Store
 
@@ -86,19 +85,31 @@ def command(app: typer.Typer) -> None:
     app.add_typer(analyses, name="analyze")
 
 
-@cache
-def subcommands() -> None:
-    """Add a command for each analysis; skipped for the list of commands, to save time."""
-    import kgbench.analysis.analyses  # noqa: F401 - registers the analyses
+def subcommands(words: Sequence[str] = ()) -> None:
+    """Add a command for each analysis; skipped for the list of commands, to save time.
 
-    for declared in sorted(ANALYSES.values(), key=lambda each: list(Purpose).index(each.group)):
-        command_of(declared, analyses, panel=declared.group)
+    With the ``words`` of a command line after ``analyze``, only the command that they begin with
+    has its options: no other analysis is imported.
+    """
+    analyses.registered_commands = []
+    for name, entry in INDEX.items():
+        if words and words[0] != name:
+            analyses.command(name, help=entry.summary, rich_help_panel=entry.group)(_listed)
+        else:
+            description = ANALYSES[name].description
+            analyses.command(name, help=description, rich_help_panel=entry.group)(
+                AnalysisCommand(name)
+            )
+
+
+def _listed() -> None:
+    """Stand for a command in lists."""
 
 
 @grouped
 def _print(
-    name: str,
-    request: AnalysisRequest,
+    analysis: Analysis[...],
+    arguments: Arguments,
     *,
     explain: Cell = None,
     whole: Whole = False,
@@ -120,22 +131,12 @@ def _print(
     if explain is None:
         if whole:
             raise typer.BadParameter("it needs --explain", param_hint="--all")
-        table = read(
-            request.made,
-            store,
-            choose,
-            name=name,
-            arguments=request.arguments,
-            form=output.effective_form,
-            keep=keep,
-        )
+        table = read(analysis, arguments, store, choose, form=output.effective_form, keep=keep)
         output.write(table)
         return
     if keep:
         raise typer.BadParameter("an explanation cannot be stored", param_hint="--keep")
-    if request.parts is None:
-        raise typer.BadParameter("this table is not made from scores", param_hint="--explain")
-    explanation = _explained(request.parts, explain, store, choose)
+    explanation = _explained(analysis, arguments, explain, store, choose)
     if output.out is None and output.effective_form is Form.TABLE:
         _print_explanation(explanation, options.explicit_store(store), whole=whole)
     elif output.out is None and output.effective_form is Form.JSON:
@@ -166,16 +167,15 @@ def _combined(
         raise typer.BadParameter(
             "it cannot be combined with tests or --common", param_hint="--sources"
         )
-    scores = declarations.score_set(arguments["score_set"], arguments["declared"]).at(
-        arguments["answers"]
-    )
+    scores = declarations.score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
     combined_leaderboard = entry_points.load("kgbench.sources", "harvest")
     table = combined_leaderboard(sources, scores, values["suite"], trust or ())
     Output(**{field.name: values[field.name] for field in fields(Output)}).write(table)
 
 
 def _explained(
-    parts: Callable[[Store, Selection], Mapping[str, list[Score]]],
+    analysis: Analysis[...],
+    arguments: Arguments,
     cell: str,
     store: str | None,
     choose: Callable[[Store], Selection],
@@ -185,7 +185,8 @@ def _explained(
 
     with open_reader(store) as opened:
         chosen = choose(opened)
-        return explain(opened, chosen, parts(opened, chosen), cell)
+        assert analysis.parts is not None  # without it, there is no option --explain
+        return explain(opened, chosen, analysis.parts(opened, chosen, arguments), cell)
 
 
 def _print_explanation(explanation: Explanation, store: str | None, *, whole: bool) -> None:
@@ -204,44 +205,54 @@ def _print_explanation(explanation: Explanation, store: str | None, *, whole: bo
         echo_visible(show_line(dialogue, store))
 
 
-def command_of(declared: Analysis[...], app: typer.Typer, panel: str | None = None) -> None:
-    """Register the command of an analysis, with its own options and those of :func:`_print`."""
-    shared = [
-        option
-        for option in inspect.signature(_print, eval_str=True).parameters.values()
-        if option.name not in {"name", "request"}
-        and (declared.explained or option.name not in {"explain", "whole"})
-    ]
-    own = [
-        inspect.Parameter(
-            parameter.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=parameter.default,
-            annotation=Annotated[parameter.type, options.analysis_option(parameter.option)],
-        )
-        for parameter in declared.parameters()
-    ]
+class AnalysisCommand:
+    """The command of an analysis; its options are those of the analysis and of :func:`_print`."""
 
-    harvested = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-        for name, option in (("sources", Sources), ("trust", Trust))
-        if declared.name == "leaderboard"
-    ]
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self.__annotations__: dict[str, Any] = {}  # typer wants these beside the signature
 
-    def analyse(**values: Any) -> None:
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The options of the analysis, those of harvested leaderboards, and those of all."""
+        analysis = ANALYSES[self.__name__]
+        shared = [
+            option
+            for option in inspect.signature(_print, eval_str=True).parameters.values()
+            if option.name not in {"analysis", "arguments"}
+            and (analysis.parts or option.name not in {"explain", "whole"})
+        ]
+        own = [
+            inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=parameter.default,
+                annotation=Annotated[
+                    parameter.type, options.analysis_option(parameter.name, parameter.option)
+                ],
+            )
+            for parameter in analysis.parameters()
+        ]
+        harvested = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+            for name, option in (("sources", Sources), ("trust", Trust))
+            if analysis.name == "leaderboard"
+        ]
+        return inspect.Signature([*own, *harvested, *shared])
+
+    def __call__(self, **values: Any) -> None:
+        """Print the table, or explain one of its cells."""
         sources, trust = values.pop("sources", None), values.pop("trust", None)
         if trust and sources is None:
             raise typer.BadParameter("it needs --sources", param_hint="--trust")
+        analysis = ANALYSES[self.__name__]
+        parameters = {each.name: each for each in analysis.parameters()}
+        arguments = {name: values.pop(name) for name in parameters}
+        if sources is not None:
+            _combined(values, arguments, sources, trust)
+            return
         try:
-            arguments = {option.name: values.pop(option.name) for option in own}
-            if sources is not None:
-                _combined(values, arguments, sources, trust)
-                return
-            request = declared.ask(**arguments)
-            _print(name=declared.name, request=request, **values)
+            _print(analysis=analysis, arguments=arguments, **values)
         except OptionRefused as refused:
-            flag = declared.flag(refused.name)
+            flag = parameters[refused.name].flag
             raise typer.BadParameter(refused.reason, param_hint=flag) from None
-
-    analyse.__signature__ = inspect.Signature([*own, *harvested, *shared])  # type: ignore[attr-defined]
-    app.command(declared.name, help=declared.description, rich_help_panel=panel)(analyse)

@@ -29,7 +29,7 @@ def compare(
     second: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
     *,
     metric: options.Metric = None,
-    answers: options.Round = None,
+    round: options.Round = None,
     task: options.TaskGlob = "*",
     model: options.ModelGlob = "*",
     run: options.OfRun = None,
@@ -97,7 +97,7 @@ def compare(
         if output.json_ and a.kind == "pass" and not flips:
             _print_values(opened, chosen, a, b)
             return
-        pairs = matches(opened, chosen, a, b, metric=metric, answers=answers)
+        pairs = matches(opened, chosen, a, b, metric=metric, round=round)
         table = (
             analysis.flips(pairs, a, b, estimand=estimand, solved=solved)
             if flips

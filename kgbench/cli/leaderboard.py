@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import typer
 
-from kgbench.cli.analyze import command_of
+from kgbench.analysis.index import INDEX
+from kgbench.cli.analyze import AnalysisCommand
 
 
 def command(app: typer.Typer) -> None:
     """Register the command."""
-    from kgbench.analysis.analyses import leaderboard
-
-    command_of(leaderboard, app)
+    name = "leaderboard"
+    app.command(name, help=INDEX[name].summary)(AnalysisCommand(name))

@@ -42,15 +42,15 @@ def _engine(name: str) -> str:
     return name
 
 
-def analysis_option(option: registry.Option) -> Any:
-    """Return the typer option for the parameter of an analysis."""
+def analysis_option(name: str, option: registry.Option) -> Any:
+    """Return the typer option for the parameter ``name`` of an analysis."""
     check = option.checked
 
     def checked(text: str | None) -> str | None:
         return text if text is None or check is None else check(text)
 
     return typer.Option(
-        option.flag,
+        f"--{name.replace('_', '-')}",
         metavar=option.metavar,
         min=option.min,
         max=option.max,
@@ -231,10 +231,10 @@ OfRun = Annotated[
         rich_help_panel="Selection",
     ),
 ]
-Metric = Annotated[str | None, analysis_option(METRIC)]
-Round = Annotated[str | None, analysis_option(ROUND)]
-Declared = Annotated[Path | None, analysis_option(DECLARED)]
-Common = Annotated[bool, analysis_option(COMMON)]
+Metric = Annotated[str | None, analysis_option("metric", METRIC)]
+Round = Annotated[str | None, analysis_option("round", ROUND)]
+Declared = Annotated[Path | None, analysis_option("declared", DECLARED)]
+Common = Annotated[bool, analysis_option("common", COMMON)]
 Columns = Annotated[
     str | None,
     typer.Option(

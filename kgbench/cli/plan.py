@@ -78,7 +78,7 @@ def plan(
         ),
     ] = None,
     metric: options.Metric = None,
-    answers: options.Round = None,
+    round: options.Round = None,
     task: options.TaskGlob = "*",
     model: options.ModelGlob = "*",
     store: options.Store = None,
@@ -114,6 +114,6 @@ def plan(
                 declared,
                 repetitions=counts,
                 metric=metric,
-                answers=answers,
+                round=round,
             )
     output.write(table)

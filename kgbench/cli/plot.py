@@ -11,55 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from kgbench.analysis.index import FIGURES, INDEX
 from kgbench.cli import options
 
 if TYPE_CHECKING:
     from kgbench.analysis.tables import Table
     from kgbench.api.results import Results
+    from kgbench.plots.kinds import FigureKind
 
 _Drawn: TypeAlias = "tuple[tuple[str, ...], Table]"
 
 
-class Kind(StrEnum):
-    """Kinds of figures."""
-
-    AGREEMENT = "agreement"
-    BOXPLOT = "boxplot"
-    COMPASS = "compass"
-    CONFUSION = "confusion"
-    DIFFICULTY = "difficulty"
-    FORMAT_PREFERENCE = "format-preference"
-    LEADERBOARD = "leaderboard"
-    SIZES = "sizes"
-    TOOLS = "tools"
-    ALL = "all"
+ALL = "all"
+Kind = StrEnum("Kind", {name: name for name in [*FIGURES, ALL]})  # type: ignore[misc]
 
 
-_ACCEPTED: Mapping[Kind, Mapping[str, str]] = {
-    Kind.AGREEMENT: {},
-    Kind.BOXPLOT: {"metric": "metric", "answers": "answers"},
-    Kind.COMPASS: {"name": "name", "declared": "declared"},
-    Kind.CONFUSION: {},
-    Kind.DIFFICULTY: {"metric": "metric", "answers": "answers"},
-    Kind.FORMAT_PREFERENCE: {"name": "comparison", "declared": "declared"},
-    Kind.LEADERBOARD: {
-        "name": "score_set",
-        "declared": "declared",
-        "answers": "answers",
-        "common": "common",
-    },
-    Kind.SIZES: {"metric": "metric", "answers": "answers"},
-    Kind.TOOLS: {"metric": "metric"},
-}
-"""Options that each kind of figure accepts -> parameters of its analysis."""
-_DECLARED_AS: Mapping[Kind, str] = {
-    Kind.COMPASS: "compass",
-    Kind.FORMAT_PREFERENCE: "comparison",
-    Kind.LEADERBOARD: "score_set",
-}
-"""Keys in the context of a table that hold the name of its declaration."""
-_FLAGS = {"answers": "--round"}
-_OF_JUDGES = (Kind.AGREEMENT, Kind.CONFUSION)
+_OF_JUDGES = ("agreement", "confusion")
 
 
 class FigureForm(StrEnum):
@@ -146,7 +113,7 @@ def plot(
             rich_help_panel="Scores",
         ),
     ] = None,
-    answers: options.Round = None,
+    round: options.Round = None,
     task: options.TaskGlob = "*",
     model: options.ModelGlob = "*",
     run: options.OfRun = None,
@@ -160,21 +127,22 @@ def plot(
     """
     if no_title and title is not None:
         raise typer.BadParameter("it contradicts --title", param_hint="--no-title")
-    option_values = {"name": name, "declared": declared, "metric": metric, "answers": answers}
+    from kgbench.plots.kinds import Layout, find_figure
+
+    option_values = {"name": name, "declared": declared, "metric": metric, "round": round}
     arguments = _arguments(kind, {**option_values, "common": common or None})
     _refuse_each(kind, each, top, overlay=overlay)
-    kinds = [one for one in Kind if one is not Kind.ALL] if kind is Kind.ALL else [kind]
+    kinds = [find_figure(one) for one in (FIGURES if kind == ALL else [kind.value])]
     from kgbench.analysis.display_names import display_names
     from kgbench.analysis.registry import OptionRefused
     from kgbench.api.opening import open as open_results
     from kgbench.errors import QueryError
     from kgbench.plots.figures import file_name, save, state_digest
-    from kgbench.plots.kinds import KINDS, Layout
 
     layout = Layout(size, "" if no_title else title, top, overlay)
     try:
         for one in kinds:
-            KINDS[one].check(layout)
+            one.check(layout)
     except OptionRefused as refused:
         raise typer.BadParameter(refused.reason, param_hint=f"--{refused.name}") from None
     formats = [str(file_format) for file_format in form or [FigureForm.PNG]]
@@ -184,11 +152,11 @@ def plot(
         state = state_digest(results.store, results.selection)
         names = display_names(results.store)
 
-        def draw(one: Kind) -> None:
+        def draw(one: FigureKind) -> None:
             tables = _tables(one, results, arguments)
             for labels, table in _of_each_model(one, tables) if each else tables:
-                figure, drawn = KINDS[one].figure(table, names, layout)
-                stem = file_name(str(one), *labels)
+                figure, drawn = one.figure(table, names, layout)
+                stem = file_name(one.name, *labels)
                 for path in save(figure, out, stem, formats=formats, tables=[drawn], state=state):
                     typer.echo(path)
 
@@ -196,32 +164,37 @@ def plot(
             try:
                 draw(one)
             except QueryError as nothing:
-                if kind is not Kind.ALL:
+                if kind != ALL:
                     raise
-                typer.echo(f"left out: {one}: {nothing}", err=True)
+                typer.echo(f"left out: {one.name}: {nothing}", err=True)
 
 
-def _arguments(kind: Kind, option_values: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(kind: str, option_values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of options as arguments of the analysis behind a kind of figure.
 
     Refuses options that have no effect on this kind.
     """
-    accepted = _ACCEPTED.get(kind, {})
+    from kgbench.plots.kinds import find_figure
+
+    accepted: dict[str, str] = {}
+    if kind != ALL:
+        figure = find_figure(kind)
+        accepted = {option: option for option in figure.options}
+        if figure.declared is not None:
+            accepted["name"], _ = figure.declared
     arguments: dict[str, Any] = {}
     for option, value in option_values.items():
         if value is None:
             continue
         if option not in accepted:
-            raise typer.BadParameter(
-                _why(kind, option), param_hint=_FLAGS.get(option, f"--{option}")
-            )
+            raise typer.BadParameter(_why(kind, option), param_hint=f"--{option}")
         arguments[accepted[option]] = value
     return arguments
 
 
-def _why(kind: Kind, option: str) -> str:
+def _why(kind: str, option: str) -> str:
     """Explain why an option has no effect on a kind of figure."""
-    if kind is Kind.ALL:
+    if kind == ALL:
         return "it applies to some kinds of figures only: name one"
     if kind in _OF_JUDGES:
         return f"it does not apply to {kind}, which shows verdicts of judges"
@@ -229,17 +202,17 @@ def _why(kind: Kind, option: str) -> str:
         return "it applies to leaderboards only"
     if option in ("name", "declared"):
         return f"it does not apply to {kind}, which shows a metric: choose it with --metric"
-    if kind is Kind.TOOLS:
+    if kind == "tools":
         return "success with tools is defined for dialogues, not for single answers"
     subject = "metrics of" if option == "metric" else "answers that count in"
     return f"the {subject} a {kind} are declared: choose them with --name or --declared"
 
 
-def _refuse_each(kind: Kind, each: Each | None, top: int | None, *, overlay: bool) -> None:
+def _refuse_each(kind: str, each: Each | None, top: int | None, *, overlay: bool) -> None:
     """Refuse options that the kind of figure does not support."""
-    if kind is Kind.ALL and (each is not None or overlay):
+    if kind == ALL and (each is not None or overlay):
         raise typer.BadParameter("it applies to some kinds only: name one", param_hint="all")
-    if each is not None and kind is Kind.LEADERBOARD:
+    if each is not None and kind == "leaderboard":
         raise typer.BadParameter(
             "a leaderboard compares models: select models with --model", param_hint="--each"
         )
@@ -254,34 +227,31 @@ def _refuse_each(kind: Kind, each: Each | None, top: int | None, *, overlay: boo
         )
 
 
-def _tables(kind: Kind, results: Results, arguments: dict[str, Any]) -> Iterator[_Drawn]:
+def _tables(kind: FigureKind, results: Results, arguments: dict[str, Any]) -> Iterator[_Drawn]:
     """Yield the tables of a kind of figure, each with the parts that distinguish its file name."""
-    if kind is Kind.BOXPLOT:
+    if kind.name == "boxplot":
         from kgbench.plots.box_plots import distributions
 
         by_task = distributions(results.store, results.selection, **arguments)
         yield from (((task,), table) for task, table in by_task.items())
         return
     from kgbench.errors import QueryError
-    from kgbench.plots.kinds import KINDS
 
-    analysis = getattr(results, kind.replace("-", "_"))
-    table = analysis(**arguments, **KINDS[kind].fixed)
+    table = getattr(results, INDEX[kind.name].method)(**arguments, **kind.fixed)
     if not table.rows:
         reason = table.reason or "the selection has no scores that count"
         raise QueryError(f"there is nothing to draw: {reason}")
-    if kind is Kind.DIFFICULTY:
-        for family in dict.fromkeys(map(str, table.column("family"))):
-            of_family = table.where("family", family)
-            yield (family,), replace(of_family, title=f"{family}: scores by level of difficulty")
+    if kind.each is not None:
+        for value in dict.fromkeys(map(str, table.column(kind.each))):
+            part = table.where(kind.each, value)
+            yield (value,), replace(part, title=f"{value}: scores by level of difficulty")
         return
-    declared = _DECLARED_AS.get(kind)
-    yield () if declared is None else (str(table.context[declared]),), table
+    yield () if kind.declared is None else (str(table.context[kind.declared[1]]),), table
 
 
-def _of_each_model(kind: Kind, tables: Iterable[_Drawn]) -> Iterator[_Drawn]:
+def _of_each_model(kind: FigureKind, tables: Iterable[_Drawn]) -> Iterator[_Drawn]:
     """Yield the tables of each model separately; box plots then have a box per task."""
-    if kind is Kind.BOXPLOT:
+    if kind.name == "boxplot":
         from kgbench.plots.box_plots import of_model
 
         by_task = {labels[0]: table for labels, table in tables}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from kgbench.characters import visible
 from kgbench.cli.messages import count
 
 if TYPE_CHECKING:
+    from kgbench.analysis.registry import Analysis, Arguments
     from kgbench.analysis.selection import Selection
     from kgbench.analysis.tables import Table
     from kgbench.store.protocol import Store
@@ -39,20 +40,19 @@ class Form(StrEnum):
 
 
 def read(
-    compute: Callable[[Store, Selection], Table],
+    analysis: Analysis[...],
+    arguments: Arguments,
     store: str | None,
     choose: Callable[[Store], Selection],
     *,
-    name: str,
-    arguments: Mapping[str, object] | None = None,
     form: Form = Form.TABLE,
     keep: bool = False,
 ) -> Table:
-    """Return the table of ``compute`` for the selected scores, from the cache if it is valid.
+    """Return the table of an analysis of the selected scores, from the cache if it is valid.
 
-    The store is opened for writing only with ``keep``, which stores the table in it as the
-    analysis ``name`` with ``arguments``. Raises :class:`~kgbench.errors.StoreInUse` if another
-    process owns the store then. In a ``form`` for readers, models have their display names.
+    The store is opened for writing only with ``keep``, which stores the table in it. Raises
+    :class:`~kgbench.errors.StoreInUse` if another process owns the store then. In a ``form`` for
+    readers, models have their display names.
     """
     from kgbench.analysis.display_names import display_names, displayed
     from kgbench.analysis.score_selectors import with_left_out_notes
@@ -61,9 +61,7 @@ def read(
 
     with _garbage_collection_paused(), (open_existing if keep else open_reader)(store) as opened:
         chosen = choose(opened)
-        table, basis, started = stored_or_computed(
-            opened, chosen, name, arguments or {}, lambda: compute(opened, chosen)
-        )
+        table, basis, started = stored_or_computed(opened, chosen, analysis, arguments)
         if keep and started is not None:
             store_table(opened, basis, table, started)
         names = display_names(opened) if form.for_people else {}

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 from kgbench.analysis import outcomes
 from kgbench.analysis.display_names import display_names, model_names
 from kgbench.analysis.estimands import DIALOGUES
-from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.outcome_counts import Ending
 from kgbench.analysis.run_totals import cost, duration, totals, usd
 from kgbench.analysis.selection import Selection
+from kgbench.analysis.standings import standings_table
 from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.worst import ScoredDialogue, worst_dialogues
@@ -66,7 +66,7 @@ def measured(
         answers.setdefault(model, Counter()).update(counts)
     return RunResults(
         usage,
-        leaderboard(store_of(BOARD), chosen),
+        standings_table(store_of(BOARD), chosen),
         _by_task(store_of(TASKS), chosen),
         answers,
         worst_dialogues(store_of(WORST), chosen, _WORST),

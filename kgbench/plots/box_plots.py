@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis import scores as fetch
+from kgbench.analysis.display_names import display_names
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model, score_name
 from kgbench.analysis.selection import Selection
@@ -25,6 +26,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
+from kgbench.plots.kinds import FigureKind, Layout
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:
@@ -48,13 +50,13 @@ def distributions(
     selection: Selection,
     *,
     metric: str | None = None,
-    answers: str | None = None,
+    round: str | None = None,
 ) -> dict[str, Table]:
     """Read the values of every model, one table per task name.
 
-    ``metric`` and ``answers`` are as in :func:`~kgbench.analysis.task_scores.task_scores`.
+    ``metric`` and ``round`` are as in :func:`~kgbench.analysis.task_scores.task_scores`.
     """
-    chosen = chosen_scores(store, selection.tasks, metric, answers)
+    chosen = chosen_scores(store, selection.tasks, metric, round)
     names, tasks, metrics = fetch.models(store), fetch.tasks(store), fetch.metrics(store)
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
     for iri, parts in histograms_by_model(store, selection, chosen.values()).items():
@@ -238,3 +240,19 @@ def _box(model: str, values: Histogram) -> dict[str, Any]:
         "whishi": max([*inside, q3]),
         "fliers": [],
     }
+
+
+BOXES = FigureKind("boxplot", box_plot, options=("metric", "round"), ranked=ranked)
+
+
+def box_plots(
+    store: Store, selection: Selection, layout: Layout, metric: str | None, round: str | None
+) -> dict[str, Figure]:
+    """Draw the box plot of each task; returns figures by task label.
+
+    ``metric`` and ``round`` are as in :func:`distributions`.
+    """
+    BOXES.check(layout)
+    names = display_names(store)
+    tables = distributions(store, selection, metric=metric, round=round)
+    return {task: BOXES.figure(table, names, layout)[0] for task, table in tables.items()}

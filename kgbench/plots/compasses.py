@@ -23,6 +23,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
+from kgbench.plots.kinds import FigureKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -299,3 +300,13 @@ def _lines(by_model: dict[str, list[_Row]]) -> list[Any]:
         Line2D([], [], label=wrapped(model, 30), **_look(index))
         for index, model in enumerate(by_model)
     ]
+
+
+COMPASS = FigureKind(
+    "compass",
+    compass_figure,
+    options=("declared",),
+    declared=("compass", "compass"),
+    ranked=ranked,
+    together=overlay_figure,
+)

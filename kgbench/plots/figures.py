@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgbench import files
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.stored_results import basis
+from kgbench.analysis.stored_results import stamps
 from kgbench.analysis.tables import Table, render
 from kgbench.errors import QueryError
 from kgbench.rdf import canonical_json, digest, queries
@@ -203,7 +203,7 @@ def line_style(index: int) -> dict[str, Any]:
 
 def state_digest(store: Store, selection: Selection) -> str:
     """Return the SHA-256 of the change stamps of the selected graphs, which identifies the data."""
-    return digest(canonical_json(dict(basis(store, selection, "figure", {}).stamps)))
+    return digest(canonical_json(stamps(store, {*selection.pass_graphs, *selection.run_graphs})))
 
 
 def save(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kgbench.analysis.tables import Table
 from kgbench.analysis.verdicts import EXECUTION
 from kgbench.plots.figures import NATURAL, Size, create_figure, draw_title, text_width, title_height
+from kgbench.plots.kinds import FigureKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -161,3 +162,7 @@ def _draw(axes: Any, panel: _Panel, chosen: Size, letters: int) -> None:
     axes.set_ylim(len(panel.down) - 0.5, -0.5)
     axes.grid(visible=False)
     axes.set_title(_lines(panel.title, letters), loc="left")
+
+
+AGREEMENT = FigureKind("agreement", agreement_map)
+CONFUSION = FigureKind("confusion", confusion_map)

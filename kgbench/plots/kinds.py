@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinds of figures: the function that draws each, and the order of its models.
 
-The command line, the Python API and the figures of papers use them.
+Each module that draws a kind declares it, and an analysis names the kind that draws its table. The
+command line, the Python API and the figures of papers use them.
 """
 
 from __future__ import annotations
@@ -10,23 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.display_names import display_names, displayed
+from kgbench.analysis.display_names import displayed
+from kgbench.analysis.index import FIGURES, resolve
 from kgbench.analysis.registry import OptionRefused
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
-from kgbench.errors import ResourceError
-from kgbench.plots import (
-    compasses,
-    judge_maps,
-    preference_maps,
-    size_curves,
-    standings,
-    tool_points,
-)
-from kgbench.plots.box_plots import box_plot, distributions
-from kgbench.plots.box_plots import ranked as ranked_boxes
+from kgbench.errors import QueryError, ResourceError
 from kgbench.plots.figures import Size, size_of
-from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,16 +41,22 @@ class Layout:
 class FigureKind:
     """A kind of figure: the function that draws a table, and further properties.
 
-    ``ranked`` returns the models of a table from the best to the worst, and is ``None`` where the
+    ``options`` are the parameters of the analysis that a figure may have, and ``declared`` is the
+    one among them that names a declaration, with its key in the context of the table. ``ranked``
+    returns the models of a table from the best to the worst, and is ``None`` where the
     figure ranks no models. ``together`` draws all models in one compass, and is ``None`` where
     that is not possible. ``fixed`` are arguments of the analysis that the figure always needs.
+    There is a figure for each value of the column ``each``.
     """
 
     name: str
     draw: Callable[[Table, Size | None], Figure]
+    options: tuple[str, ...] = ()
+    declared: tuple[str, str] | None = None
     ranked: Callable[[Table], Iterable[str]] | None = None
     together: Callable[[Table, Size | None], Figure] | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    each: str | None = None
 
     def check(self, layout: Layout) -> Size | None:
         """Check a layout and return its size, ``None`` for the default.
@@ -107,42 +103,10 @@ class FigureKind:
         return replace(table, rows=tuple(row for row in table.rows if row[index] in best))
 
 
-KINDS: Mapping[str, FigureKind] = {
-    kind.name: kind
-    for kind in (
-        FigureKind("agreement", judge_maps.agreement_map),
-        FigureKind("boxplot", box_plot, ranked_boxes),
-        FigureKind(
-            "compass",
-            compasses.compass_figure,
-            compasses.ranked,
-            together=compasses.overlay_figure,
-        ),
-        FigureKind("confusion", judge_maps.confusion_map),
-        FigureKind("format-preference", preference_maps.preference_map, fixed={"details": False}),
-        FigureKind(
-            "leaderboard",
-            standings.standings_figure,
-            standings.ranked,
-            fixed={"significance": True},
-        ),
-        FigureKind("difficulty", size_curves.difficulty_figure, size_curves.ranked),
-        FigureKind("sizes", size_curves.size_figure, size_curves.ranked),
-        FigureKind("tools", tool_points.tool_figure, tool_points.ranked, fixed={"by": "model"}),
-    )
-}
-"""All kinds by name; each but ``boxplot`` draws the table of the analysis with the same name."""
-
-
-def box_plots(
-    store: Store, selection: Selection, layout: Layout, metric: str | None, answers: str | None
-) -> dict[str, Figure]:
-    """Draw the box plot of each task; returns figures by task label.
-
-    ``metric`` and ``answers`` are as in :func:`kgbench.plots.box_plots.distributions`.
-    """
-    kind = KINDS["boxplot"]
-    kind.check(layout)
-    names = display_names(store)
-    tables = distributions(store, selection, metric=metric, answers=answers)
-    return {task: kind.figure(table, names, layout)[0] for task, table in tables.items()}
+def find_figure(name: str) -> FigureKind:
+    """Return the kind of figure ``name``; :class:`~kgbench.errors.QueryError` if there is none."""
+    if name not in FIGURES:
+        raise QueryError(f"there is no figure of '{name}'; there are: {', '.join(FIGURES)}")
+    kind = resolve(FIGURES[name])
+    assert isinstance(kind, FigureKind)
+    return kind

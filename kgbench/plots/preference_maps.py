@@ -19,6 +19,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
+from kgbench.plots.kinds import FigureKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,3 +119,12 @@ def _handles(table: Table, formats: tuple[Value, Value]) -> list[Any]:
                 )
     handles.append(Patch(facecolor="none", label="\u2013 no difference shown"))
     return handles
+
+
+PREFERENCES = FigureKind(
+    "format-preference",
+    preference_map,
+    options=("declared",),
+    declared=("comparison", "comparison"),
+    fixed={"details": False},
+)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.papers import Reproduced
 from kgbench.analysis.tables import Table
-from kgbench.plots.box_plots import distributions
-from kgbench.plots.kinds import KINDS, Layout
+from kgbench.plots.box_plots import BOXES, distributions
+from kgbench.plots.kinds import Layout, find_figure
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def figures(store: Store, reproduced: Reproduced) -> Iterator[tuple[str, Figure,
         for glob in reproduced.published.tasks:
             narrowed = replace(reproduced.selection, tasks=glob)
             for task, values in distributions(store, narrowed).items():
-                yield f"{name}-{task}", *KINDS["boxplot"].figure(values, names, Layout())
+                yield f"{name}-{task}", *BOXES.figure(values, names, Layout())
     else:
-        kind = KINDS[str(reproduced.published.figure)]
+        kind = find_figure(str(reproduced.published.figure))
         yield name, *kind.figure(table, names, Layout())

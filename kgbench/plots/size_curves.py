@@ -24,6 +24,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
+from kgbench.plots.kinds import FigureKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,3 +139,9 @@ def _curve(
     for edge in (low, high):  # overlapping bands stay readable in grey
         axes.plot(xs, edge, color=look["color"], linewidth=0.4, alpha=0.6, label="_band")
     axes.plot(xs, [row["mean"] for row in rows], label=model, **look)
+
+
+SIZES = FigureKind("sizes", size_figure, options=("metric", "round"), ranked=ranked)
+DIFFICULTY = FigureKind(
+    "difficulty", difficulty_figure, options=("metric", "round"), ranked=ranked, each="family"
+)

@@ -16,6 +16,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
+from kgbench.plots.kinds import FigureKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,12 +27,12 @@ _NAME = 26  # the letters in a line of a name
 
 
 def ranked(table: Table) -> list[str]:
-    """Return the models of a table of :func:`kgbench.analysis.leaders.leaders`, the best first."""
+    """Return the models of a leaderboard, the best first."""
     return [str(model) for model in table.column("model")]
 
 
 def standings_figure(table: Table, size: Size | None = None) -> Figure:
-    """Draw a table of :func:`kgbench.analysis.leaders.leaders`.
+    """Draw a table of :func:`kgbench.analysis.leaderboard.leaders`.
 
     Dark bars are models that lead, light bars are worse models, grey bars have no test.
     Models with white bars below the line are not ranked, because they were not scored on all tasks.
@@ -160,3 +161,13 @@ def _handles(table: Table, rows: list[dict[str, Any]], complete: int) -> list[An
         handles.append(patch(_UNRANKED, "not ranked"))
     handles.append(Line2D([], [], color="black", marker="|", label=_interval(table)))
     return handles
+
+
+STANDINGS = FigureKind(
+    "leaderboard",
+    standings_figure,
+    options=("declared", "round", "common"),
+    declared=("set", "score_set"),
+    ranked=ranked,
+    fixed={"significance": True},
+)

@@ -18,6 +18,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
+from kgbench.plots.kinds import FigureKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -130,3 +131,6 @@ def _handles(looks: _Looks, *, others: bool) -> list[Any]:
         for task, shape in looks.shapes.items()
     ]
     return handles
+
+
+TOOLS = FigureKind("tools", tool_figure, options=("metric",), ranked=ranked, fixed={"by": "model"})

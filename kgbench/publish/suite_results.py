@@ -17,8 +17,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.compass import compass, compass_of, compass_table
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.compass import compass_of, compass_table, find_compass
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.outcome_counts import Ending, answer_endings
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value
@@ -302,7 +302,7 @@ def drawn_compass(results: SuiteResults) -> str | None:
 
 
 def _compass(name: str, store: Any, selection: Selection) -> Table:
-    return compass_table(store, selection, compass(name))
+    return compass_table(store, selection, find_compass(name))
 
 
 def _facts(leaderboard: Board, name: str) -> Iterator[tuple[str, str]]:

@@ -11,14 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kgbench.analysis import declarations, dialogues, leaders
+from kgbench.analysis import declarations, dialogues
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import ALL, FIRST, LATEST, Selection, filled, select
-from kgbench.analysis.stored_results import stored_or_computed
-from kgbench.analysis.tables import Table, render
+from kgbench.analysis.standings import standings_table
+from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
+from kgbench.analysis.tables import render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import contents, home, score_tables, things
 from kgbench.pages.board import board, heat_map
@@ -51,16 +52,15 @@ def _leaderboard(
     selection = select(view, suite, choice)
     combined = declarations.score_set(score_set)
     tasks = task_scores(view, selection, estimand=DIALOGUES)
-
-    def compute() -> Table:
-        if score_tables.are_many(tasks):
-            table = leaderboard(view, selection, combined)
-            return replace(table, notes=(*table.notes, _MANY))
-        return leaders.leaders(view, selection, combined)
-
     # The same arguments as `kgbench analyze leaderboard --significance --keep`, to share its table.
-    arguments = leaders.arguments(score_set)
-    table, *_ = stored_or_computed(view, selection, "leaderboard", arguments, compute)
+    arguments = leaderboard.arguments(set=score_set, significance=True)
+    if score_tables.are_many(tasks):
+        table = stored_table(view, basis(view, selection, leaderboard, arguments))
+        if table is None:
+            table = standings_table(view, selection, combined)
+            table = replace(table, notes=(*table.notes, _MANY))
+    else:
+        table, *_ = stored_or_computed(view, selection, leaderboard, arguments)
     display = display_names(view)
     order = [str(name) for name in table.column("model")]
     return {
@@ -73,17 +73,8 @@ def _leaderboard(
 def _standings(view: View, suite: str | None, model: str | None, task: str | None) -> str:
     """Return the leaderboard as a Markdown table, of models and tasks that match the globs."""
     selection = select(view, suite, tasks=task or ALL, models=model or ALL)
-    combined = declarations.score_set("main")
-    if selection.narrowed:
-        return render(leaders.leaders(view, selection, combined), "markdown")
-    arguments = leaders.arguments("main")
-    table, *_ = stored_or_computed(
-        view,
-        selection,
-        "leaderboard",
-        arguments,
-        lambda: leaders.leaders(view, selection, combined),
-    )
+    arguments = leaderboard.arguments(significance=True)
+    table, *_ = stored_or_computed(view, selection, leaderboard, arguments)
     return render(table, "markdown")
 
 

@@ -14,7 +14,7 @@ from kgbench.analysis.compare import ALL_TASKS, compare
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.estimands import find_estimand
 from kgbench.analysis.intervals import Bounds
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.matching import TaskValues, matches
 from kgbench.analysis.pairs import Verdict, pairs
 from kgbench.analysis.ranking import (

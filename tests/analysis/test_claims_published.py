@@ -12,7 +12,7 @@ from scipy import stats
 
 from kgbench.analysis.clusters import Clusters, Value
 from kgbench.analysis.compare import ALL_TASKS, compare
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.pairs import pairs
 from kgbench.analysis.selection import select

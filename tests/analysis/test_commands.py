@@ -9,7 +9,7 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis import leaders
+from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, stored_table
 from kgbench.cli import app
@@ -245,5 +245,8 @@ def test_leaders_are_kept_where_pages_look_for_them(typed, location):
     """Pages read back what ``leaderboard --significance --keep`` stores."""
     typed("analyze", "leaderboard", "--significance", "--keep")
     with open_reader(location) as store:
-        kept = stored_table(store, basis(store, select(store), "leaderboard", leaders.arguments()))
-        assert kept == leaders.leaders(store, select(store))
+        kept = stored_table(
+            store,
+            basis(store, select(store), leaderboard, leaderboard.arguments(significance=True)),
+        )
+        assert kept == leaders(store, select(store))

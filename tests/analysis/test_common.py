@@ -8,22 +8,17 @@ import io
 import json
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from kgbench.analysis.common import of_common_tasks
-from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
-from kgbench.cli import analyze, plot
+from kgbench.cli import build_app
 from kgbench.errors import QueryError
 from tests.support.analysis_store import altered, owned
 
-app = typer.Typer()
-analyze.command(app)
-analyze.subcommands()
-plot.command(app)
+app = build_app(["analyze", "plot"])
 
 
 def test_common_tasks_rank_models_of_different_coverage():

@@ -91,7 +91,7 @@ def test_a_taker_that_is_as_good_on_both_is_not_accused(store):
 
 def test_metrics_and_rounds_can_be_chosen(store):
     """The score of first answers is named with its round; an unknown metric is refused."""
-    assert {row["metric"] for row in rows(store, answers="first").values()} == {"0_combined"}
+    assert {row["metric"] for row in rows(store, round="first").values()} == {"0_combined"}
     with pytest.raises(QueryError, match="no task that matches"):
         contamination(store, select(store), metric="nothing")
     with pytest.raises(QueryError, match="treats dialogues as independent"):

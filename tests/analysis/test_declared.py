@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from kgbench import resources
-from kgbench.analysis.compass import compass
+from kgbench.analysis.compass import find_compass
 from kgbench.analysis.declarations import score_set
 from kgbench.analysis.model_records import records
 from kgbench.errors import QueryError, ResourceError
@@ -34,7 +34,7 @@ MODEL = """<urn:m> a kgb:ModelRecord ; rdfs:label "M" ; kgb:family "F" ; kgb:mat
     kgb:parameterCount 7.0e0 ; kgb:contextLength 8000 ; dcterms:issued "2025-01-31" ."""
 READERS = {
     SET: lambda file: score_set("mine", file),
-    COMPASS: lambda file: compass("mine", file),
+    COMPASS: lambda file: find_compass("mine", file),
     MODEL: records,
 }
 
@@ -44,7 +44,7 @@ def test_own_declarations_are_read(tmp_path):
     file = tmp_path / "own.ttl"
     file.write_text(PREFIXES + SET + COMPASS + MODEL, encoding="utf-8")
     assert [selector.round for selector in score_set("mine", file).selectors] == [1]
-    assert [axis.name for axis in compass("mine", file).axes] == ["A", "B"]
+    assert [axis.name for axis in find_compass("mine", file).axes] == ["A", "B"]
     record = records(file)[0]
     assert (record.parameters, record.context, str(record.released)) == (7.0, 8000, "2025-01-31")
 

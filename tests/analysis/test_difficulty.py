@@ -14,6 +14,7 @@ from kgbench.analysis import difficulty as computed
 from kgbench.analysis.tables import Table
 from kgbench.cli import plot
 from kgbench.errors import QueryError
+from kgbench.plots.kinds import find_figure
 from kgbench.tasks import catalogue
 from tests.support.analysis_store import results, small
 from tests.support.commands import printed as command
@@ -116,7 +117,7 @@ def test_only_the_reason_of_a_table_is_a_reason(monkeypatch: pytest.MonkeyPatch)
         table = Table("Leaderboard", (), (), (note,), reason=reason)
         monkeypatch.setattr(opened, "leaderboard", lambda table=table, **_: table)
         with pytest.raises(QueryError, match=f"nothing to draw: {words}"):
-            list(plot._tables(plot.Kind.LEADERBOARD, opened, {}))
+            list(plot._tables(find_figure("leaderboard"), opened, {}))
 
 
 def test_cells_are_explained(store: Path) -> None:

@@ -14,9 +14,9 @@ from matplotlib.text import Text
 
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
-from kgbench.analysis.leaderboard import COLUMNS as BOARD
-from kgbench.analysis.leaders import COLUMNS as LEADERS
+from kgbench.analysis.leaderboard import COLUMNS as LEADERS
 from kgbench.analysis.sizes import COLUMNS as SIZES
+from kgbench.analysis.standings import COLUMNS as BOARD
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.tool_success import COLUMNS as TOOLS
 from kgbench.errors import QueryError

@@ -13,11 +13,10 @@ from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
 from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, estimands, find_estimand
 from kgbench.analysis.histogram import Histogram
+from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.inference import inference, method
 from kgbench.analysis.intervals import Bounds
-from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.leaders import leaders
-from kgbench.analysis.registry import ANALYSES
+from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.repetitions import Answers, Item
 from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, store_table
@@ -57,8 +56,7 @@ def test_tables_name_what_their_intervals_and_tests_are_about(name):
     """Estimand and method stand in the context and, with the same label, in a note."""
     store, wanted = ASKED_FOR[name]
     opened = results(graph(store))
-    asked = ANALYSES[name].build_request(**wanted)
-    table = asked.made(opened.store, opened.selection)
+    table = ANALYSES[name](opened.store, opened.selection, **wanted)
     assert CLAIMS & set(table.names)
     by = str(table.context["method"])
     assert by == ("correlation" if name == "items" else "clustered")
@@ -73,7 +71,7 @@ def test_no_analysis_is_forgotten():
     assert not CLAIMS & {column.name for column in compass.COLUMNS}
     for name in WITHOUT - {"compass"}:
         opened = results(small())
-        table = ANALYSES[name].build_request().made(opened.store, opened.selection)
+        table = ANALYSES[name](opened.store, opened.selection)
         assert not CLAIMS & set(table.names)
 
 
@@ -82,14 +80,14 @@ def test_no_analysis_is_forgotten():
 def test_any_estimand_can_be_asked_for(name, about):
     """Means do not depend on the estimand; only `dialogues` treats dialogues as independent."""
     opened = results(small())
-    table = ANALYSES[name].build_request(estimand=about).made(opened.store, opened.selection)
+    table = ANALYSES[name](opened.store, opened.selection, estimand=about)
     assert table.context["estimand"] in (about, "cases" if about == "available" else about)
     assert table.context["method"] == ("independent" if about == "dialogues" else "clustered")
     shown = "gain" if name == "dialogue" else "score" if name == "characterization" else "mean"
-    first = ANALYSES[name].build_request().made(opened.store, opened.selection)
+    first = ANALYSES[name](opened.store, opened.selection)
     assert table.column(shown) == first.column(shown)
     with pytest.raises(QueryError, match="did you mean"):
-        ANALYSES[name].build_request(estimand=f"{about}s").made(opened.store, opened.selection)
+        ANALYSES[name](opened.store, opened.selection, estimand=f"{about}s")
 
 
 @pytest.fixture
@@ -98,7 +96,7 @@ def kept():
     with owned("analysis_scores") as store:
         chosen = select(store)
         for name, made in (("leaderboard", leaders), ("tasks", task_scores)):
-            store_table(store, basis(store, chosen, name, {}), made(store, chosen), NOW)
+            store_table(store, basis(store, chosen, ANALYSES[name], {}), made(store, chosen), NOW)
         yield store
 
 
@@ -136,7 +134,9 @@ def test_a_cube_without_its_estimand_is_refused():
     """The shapes reject a table with intervals that names no estimand."""
     with owned("result") as store:
         chosen = select(store, "kgbench-1")
-        store_table(store, basis(store, chosen, "tasks", {}), task_scores(store, chosen), NOW)
+        store_table(
+            store, basis(store, chosen, ANALYSES["tasks"], {}), task_scores(store, chosen), NOW
+        )
         assert_conforms(store)
         for term in (KGB.estimand, KGB.inferenceMethod):
             store.update(
@@ -156,7 +156,7 @@ def test_a_score_set_declares_its_estimand(tmp_path):
             kgb:scoreSelector [ kgb:taskGlob "*" ] ."""
     )
     opened = results(small())
-    mine = {"score_set": "mine", "declared": own}
+    mine = {"set": "mine", "declared": own}
     assert opened.leaderboard(significance=True, **mine).context["estimand"] == "tasks"
     board = opened.leaderboard(test="clustered", estimand="cases", **mine)
     assert board.context["estimand"] == "cases"
@@ -243,11 +243,3 @@ def test_memory_grows_with_cases_and_not_with_repetitions():
     few.add(0.5, 1000, "d0000")
     assert (many.counts, many.dialogues) == (few.counts, few.dialogues)
     assert (many.values.n, many.values.mean) == (1000, 0.5)
-
-
-@pytest.mark.parametrize("name", ["tasks", "sizes", "dialogue", "characterization", "difficulty"])
-def test_the_estimand_is_recorded_under_its_first_name(name):
-    """Arguments of kept tables have the name that earlier stores and publications have."""
-    arguments = ANALYSES[name].build_request(estimand="tasks").arguments
-    assert arguments["about"] == "tasks"
-    assert "estimand" not in arguments

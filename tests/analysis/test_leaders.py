@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from kgbench.analysis.declarations import ScoreSet
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.selection import select
 from kgbench.pages import rendering

@@ -10,12 +10,10 @@ from kgbench.analysis.compare import compare
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.dialogues import view
 from kgbench.analysis.estimands import find_estimand
-from kgbench.analysis.explain import of_characteristics
-from kgbench.analysis.feedback import feedback_gains
-from kgbench.analysis.format_preference import FormatComparison, Pair, format_preference
+from kgbench.analysis.feedback import feedback
+from kgbench.analysis.format_preference import FormatComparison, Pair, format_preference_table
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.score_selectors import Selector
@@ -26,7 +24,7 @@ from kgbench.analysis.sizes import sizes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.rdf import digest, queries
-from tests.support.analysis_store import altered, graph, iri, results, small
+from tests.support.analysis_store import altered, graph, iri, parts, results, small
 
 NO_SCORES = """INSERT DATA { GRAPH <graph/catalogue> { <model/c> a kgb:Model ;
     <http://www.w3.org/2004/02/skos/core#notation> "model-c" ;
@@ -51,7 +49,7 @@ def without(what, graph_="?g"):
 def test_scores_of_tasks_that_the_catalogue_lacks_count_nowhere():
     """An evaluation of an unknown task changes no analysis of the known ones."""
     store, chosen = altered(STRAY), select(small())
-    for analysis in (leaderboard, characterization, feedback_gains, task_scores, leaders):
+    for analysis in (leaderboard, characterization, feedback, task_scores, leaders):
         assert analysis(store, chosen) == analysis(small(), chosen)
 
 
@@ -70,10 +68,14 @@ def test_tasks_without_characteristics_are_named():
 def test_tasks_without_a_main_metric_have_no_part_in_characteristics():
     """A class without a main metric has no part in levels and gains."""
     store = altered(without("<task-class/Mend/2.0> kgb:mainMetric ?m"))
-    tasks = {score.task for scores in of_characteristics(store).values() for score in scores}
+    tasks = {
+        score.task
+        for scores in parts("characterization", store, select(store)).values()
+        for score in scores
+    }
     assert tasks == {iri("task/Pick/1.0/Pick-turtle/aa11"), iri("task/Pick/1.0/Pick-jsonld/bb22")}
     with pytest.raises(QueryError, match="no tasks with several rounds"):
-        feedback_gains(store, select(store))
+        feedback(store, select(store))
 
 
 def test_sides_may_have_more_than_the_other():
@@ -135,7 +137,7 @@ def test_formats_without_values_have_no_mark():
         (Pair("Pick", Selector("Pick-turtle"), Selector("Pick-jsonld")),),
     )
     chosen = select(small(), choice=iri("pass/p2"))
-    (row, _) = format_preference(small(), chosen, declared).records()
+    (row, _) = format_preference_table(small(), chosen, declared).records()
     assert (row["model"], row["Pick"]) == ("Model A", None)
 
 
@@ -148,17 +150,17 @@ def test_sizes_of_the_chosen_tasks():
           kgb:round 0 ; <metric/Pick/1.0/f1> 0.0e0 } }
         WHERE { GRAPH ?g { ?t a kgb:Task ; kgb:taskClass ?c ; ?n "Pick-10" } }"""
     store = altered(SIZED, other, without(few % 1), without(few % 2))
-    rows = sizes(store, select(store), tasks="Pick-*", estimand="dialogues").records()
+    rows = sizes(store, select(store, tasks="Pick-*"), estimand="dialogues").records()
     assert [(r["series"], r["model"], r["size"], r["n"]) for r in rows] == [
         *(("Pick", "Model A", size, 3) for size in (10, 20)),
         *(("Pick", "Model B", size, 1) for size in (10, 20)),
     ]
     assert rows[0]["ci_low"] < rows[0]["mean"] < rows[0]["ci_high"]
     assert (rows[2]["mean"], rows[2]["half_width"], rows[2]["sd"]) == (0.0, None, None)
-    drawn = sizes(store, select(store), tasks="Pick-*", interval="student")
+    drawn = sizes(store, select(store, tasks="Pick-*"), interval="student")
     assert (drawn.context["method"], drawn.context["estimand"]) == ("student", "dialogues")
     assert "Student's t intervals of DL4KG 2023" in drawn.notes[0]
-    few = sizes(store, select(store), tasks="Pick-*")
+    few = sizes(store, select(store, tasks="Pick-*"))
     assert few.column("clusters") == [3, 3, 0, 0]
     assert few.column("ci_low") == [None] * 4
     assert few.notes[-1] == "No interval: fewer than 6 cases (2 rows), one case (2 rows)."
@@ -227,7 +229,7 @@ def test_quantiles_reach_every_value():
 CHOSEN = {
     "leaderboard": leaderboard,
     "tasks": task_scores,
-    "feedback": feedback_gains,
+    "feedback": feedback,
     "outcomes": outcomes,
     "characterization": characterization,
 }

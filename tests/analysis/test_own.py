@@ -8,12 +8,11 @@ import io
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from kgbench.analysis.declared_scores import check_selectors
 from kgbench.analysis.score_selectors import Selector
-from kgbench.cli import analyze, plot
+from kgbench.cli import build_app
 from kgbench.engine import prices
 from kgbench.errors import KgbenchError, QueryError, ResourceError
 from kgbench.vocab import KGB, SKOS
@@ -65,10 +64,7 @@ COMMANDS = {
     FORMATS: ("analyze", "format-preference", "--comparison", "mine"),
     MODELS: ("analyze", "scaling", "--points"),
 }
-app = typer.Typer()
-analyze.command(app)
-analyze.subcommands()
-plot.command(app)
+app = build_app(["analyze", "plot"])
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kgbench.analysis import analyses  # noqa: F401 - declares them all
 from kgbench.analysis.compare import compare
 from kgbench.analysis.declarations import TESTS
 from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, find_estimand
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.index import ANALYSES
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.matching import matches
-from kgbench.analysis.registry import ANALYSES
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.tables import Column, Table
@@ -65,8 +64,7 @@ def test_intervals_contain_their_estimates(values):
     for name in (AVAILABLE, *USER_ESTIMANDS):
         found.append(leaders(store, selection, estimand=name))
         found.append(compare(shared, *both, estimand=name, samples=30, margin=0.1))
-        asked = ANALYSES["tasks"].build_request(estimand=name)
-        found.append(asked.made(store, selection))
+        found.append(ANALYSES["tasks"](store, selection, estimand=name))
     for table in found:
         assert excluded(table) == []
         for row in table.records():
@@ -82,7 +80,7 @@ def test_intervals_of_every_analysis_contain_their_estimates(kind_of_store):
             for analysis in ANALYSES.values():
                 with suppress(KgbenchError):  # nothing in this store that it is about
                     selection = select(kind_of_store, suite, choice)
-                    table = analysis.build_request().made(kind_of_store, selection)
+                    table = analysis(kind_of_store, selection)
                     assert excluded(table) == []
 
 

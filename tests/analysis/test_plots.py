@@ -11,14 +11,14 @@ import matplotlib.image
 import pytest
 
 from kgbench.analysis.compass import COLUMNS as COMPASS
-from kgbench.analysis.compass import compass, compass_table
+from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.format_preference import ALL_TASKS
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.leaderboard import COLUMNS as BOARD
-from kgbench.analysis.leaders import COLUMNS as LEADERS
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.leaderboard import COLUMNS as LEADERS
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.sizes import COLUMNS as SIZES
+from kgbench.analysis.standings import COLUMNS as BOARD
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import bars, box_plot, distributions
@@ -132,7 +132,7 @@ def test_same_numbers_same_bytes(tmp_path):
 def test_compass_without_scores_is_refused():
     """A compass without any scores is refused by name."""
     with pytest.raises(QueryError, match="no model has scores on any axis of the compass 'eswc'"):
-        compass_table(small(), select(small()), compass("eswc"))
+        compass_table(small(), select(small()), find_compass("eswc"))
 
 
 def test_box_plots_number_every_value():

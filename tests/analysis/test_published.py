@@ -10,8 +10,8 @@ import pytest
 
 from kgbench.analysis.declarations import score_set
 from kgbench.analysis.format_preference import ALL_TASKS, format_preference
-from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import select
+from kgbench.analysis.standings import standings_table
 from tests.support.published import imported
 
 HAIKU = "claude-3-5-haiku-20241022"
@@ -53,7 +53,7 @@ def test_format_preference_equals_the_published_table(third, external_data):
 
 def test_combined_scores_rest_on_all_values(third):
     """The combined score of the journal paper has 7 parses twice, 2 readings, 6 writings twice."""
-    table = leaderboard(third, select(third), score_set("swj"))
+    table = standings_table(third, select(third), score_set("swj"))
     assert table.column("n") == [560] * 4
     assert table.column("tasks") == [9] * 4
     assert table.column("failed") == [0] * 4

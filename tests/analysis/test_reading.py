@@ -6,8 +6,7 @@ from __future__ import annotations
 import pytest
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores

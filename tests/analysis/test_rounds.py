@@ -13,9 +13,9 @@ from kgbench import resources
 from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.compass import Axis, Compass, compass_of
 from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.explain import explain, of_tasks
-from kgbench.analysis.feedback import feedback_gains
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.explain import explain
+from kgbench.analysis.feedback import feedback
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.selection import select
@@ -27,13 +27,13 @@ from kgbench.errors import QueryError
 from kgbench.plots.box_plots import distributions
 from kgbench.publish.suite_results import SuiteResults, drawn_compass
 from kgbench.vocab import BASE
-from tests.support.analysis_store import altered, iri, owned, small
+from tests.support.analysis_store import altered, iri, owned, parts, small
 
 # --- rounds of dialogues ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("metric", "answers", "shown", "mean"),
+    ("metric", "round", "shown", "mean"),
     [
         (None, "first", "0_combined", 0.4),
         ("combined", "first", "0_combined", 0.4),
@@ -43,18 +43,17 @@ from tests.support.analysis_store import altered, iri, owned, small
         (None, None, "max_combined", 2 / 3),
     ],
 )
-def test_answers_of_a_round_are_scored_alone(metric, answers, shown, mean):
+def test_answers_of_a_round_are_scored_alone(metric, round, shown, mean):
     """First answers, best answers and those of a round are chosen by word, number or short name."""
-    table = task_scores(
-        small(), select(small()), metric=metric, answers=answers, tasks="Mend-*", models="model-a"
-    )
+    chosen = select(small(), tasks="Mend-*", models="model-a")
+    table = task_scores(small(), chosen, metric=metric, round=round)
     (row,) = table.records()
     assert (row["metric"], row["mean"]) == (shown, pytest.approx(mean))
 
 
 def test_later_rounds_hold_only_dialogues_that_reached_them():
     """The second round has fewer values than the first; a single answer has no second round."""
-    rows = task_scores(small(), select(small()), answers="1", models="model-a").records()
+    rows = task_scores(small(), select(small(), models="model-a"), round="1").records()
     assert {row["task"] for row in rows} == {"Mend-turtle"}
     assert {row["metric"] for row in rows} == {"1_combined"}
     assert rows[0]["n"] < 3
@@ -63,7 +62,7 @@ def test_later_rounds_hold_only_dialogues_that_reached_them():
 def test_first_answers_of_single_answers_are_the_answers():
     """With one answer, the first, the best and the last are the same."""
     given = [
-        task_scores(small(), select(small()), tasks="Pick-*", answers=a)
+        task_scores(small(), select(small(), tasks="Pick-*"), round=a)
         for a in ("first", "best", "last", "0", None)
     ]
     assert len({table.rows for table in given}) == 1
@@ -73,9 +72,9 @@ def test_rounds_that_contradict_a_metric_are_refused():
     """A round is refused for an aggregate, or for a metric that names its own round."""
     for metric in ("max_combined", "0_combined"):
         with pytest.raises(QueryError, match="already says which answers count"):
-            task_scores(small(), select(small()), metric=metric, answers="first")
+            task_scores(small(), select(small()), metric=metric, round="first")
     with pytest.raises(QueryError, match="'middle' is not a round: choose first, last, best"):
-        task_scores(small(), select(small()), answers="middle")
+        task_scores(small(), select(small()), round="middle")
     best = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),)).at("best")
     with pytest.raises(QueryError, match="already says which answers count"):
         leaders(small(), select(small()), best)
@@ -84,7 +83,7 @@ def test_rounds_that_contradict_a_metric_are_refused():
 def test_rounds_that_no_answers_summarise_are_said():
     """A task class without a metric of last answers has no score for them."""
     with pytest.raises(QueryError, match="has a metric 'main' for last answers"):
-        task_scores(small(), select(small()), tasks="Mend-*", answers="last")
+        task_scores(small(), select(small(), tasks="Mend-*"), round="last")
 
 
 def test_leaderboards_and_comparisons_by_first_answers():
@@ -92,15 +91,16 @@ def test_leaderboards_and_comparisons_by_first_answers():
     store, chosen = small(), select(small())
     table = leaders(store, chosen, score_set("main").at("first"))
     assert table.title.startswith("Leaderboard: All tasks, first answers")
-    (row,) = task_scores(store, chosen, answers="first", tasks="Mend-*", models="model-a").records()
-    firsts = matches(store, chosen, *sides(store, "model-a", "model-b"), answers="first")
+    narrowed = replace(chosen, tasks="Mend-*", models="model-a")
+    (row,) = task_scores(store, narrowed, round="first").records()
+    firsts = matches(store, chosen, *sides(store, "model-a", "model-b"), round="first")
     assert {row.round for row in firsts["Mend-turtle"].rows_a} == {0}
     mending = select(store, tasks="Mend-*")
-    boxes = distributions(store, mending, answers="first")["Mend-turtle"].records()
+    boxes = distributions(store, mending, round="first")["Mend-turtle"].records()
     of_a = [(r["value"], r["count"]) for r in boxes if r["model"] == "Model A"]
     assert sum(v * n for v, n in of_a) / sum(n for _, n in of_a) == pytest.approx(row["mean"])
-    parts = of_tasks(store, "Mend-*", None, "first")
-    values = explain(store, chosen, parts, "model-a::Mend-turtle").values
+    of_tasks = parts("tasks", store, chosen, round="first")
+    values = explain(store, chosen, of_tasks, "model-a::Mend-turtle").values
     assert set(values.column("round")) == {0}
 
 
@@ -116,17 +116,17 @@ def test_aspects_are_what_task_classes_declare():
         *(None, "-"),
         "factual",
     )
-    assert len(task_aspects(small(), select(small()), tasks="Pick").rows) == 1
+    assert len(task_aspects(small(), select(small(), tasks="Pick")).rows) == 1
     with pytest.raises(QueryError, match="no task class that matches 'X'"):
-        task_aspects(small(), select(small()), tasks="X")
+        task_aspects(small(), select(small(), tasks="X"))
 
 
 def test_feedback_is_shown_for_chosen_tasks_and_models():
     """Globs choose tasks and models; a task without feedback is refused."""
-    rows = feedback_gains(small(), select(small()), tasks="Mend-*", models="model-b").records()
+    rows = feedback(small(), select(small(), tasks="Mend-*", models="model-b")).records()
     assert {row["model"] for row in rows} == {"Model B"}
     with pytest.raises(QueryError, match=r"no task that matches 'Pick-\*' has several rounds"):
-        feedback_gains(small(), select(small()), tasks="Pick-*")
+        feedback(small(), select(small(), tasks="Pick-*"))
 
 
 @pytest.mark.parametrize("estimand", ["cases", "dialogues"])
@@ -146,7 +146,7 @@ def test_a_best_answer_alone_shows_no_effect_of_feedback(estimand):
         )
         + "} }"
     )
-    table = feedback_gains(store, select(store), estimand=estimand)
+    table = feedback(store, select(store), estimand=estimand)
     (row,) = (row for row in table.records() if row["model"].endswith("model-c"))
     assert (row["n"], row["first"], row["best"], row["gain"]) == (12, 0.5, 1.0, 0.5)
     assert row["last"] == pytest.approx(0.5)

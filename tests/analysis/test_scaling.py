@@ -12,7 +12,7 @@ from scipy import stats
 
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.model_records import records
-from kgbench.analysis.scaling import line, scaling
+from kgbench.analysis.scaling import line, points_and_trends, scaling
 from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from tests.support.analysis_store import altered, small
@@ -73,7 +73,7 @@ def test_own_records_describe_own_models(tmp_path):
     """A user's records are read beside the shipped ones; unknown models are named."""
     file = tmp_path / "own.ttl"
     file.write_text(OWN, encoding="utf-8")
-    points, trends = scaling(small(), select(small()), file=file)
+    points, trends = points_and_trends(small(), select(small()), file=file)
     assert (trends.context["method"], trends.context["estimand"]) == ("regression", "models")
     assert "to models of this kind" in trends.notes[-1]
     assert "method" not in points.context
@@ -104,7 +104,7 @@ def test_a_family_of_three_has_a_trend(tmp_path):
         for k in "cd"
     )
     file.write_text(OWN + more, encoding="utf-8")
-    points, trends = scaling(store, select(store), file=file)
+    points, trends = points_and_trends(store, select(store), file=file)
     assert sorted(points.column("model")) == ["Model A", "Model B", "model-c"]
     assert "model-d" in leaderboard(store, select(store)).column("model")
     rows = {(row["against"], row["family"]): row for row in trends.records()}

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, store_table, stored_or_computed, stored_table
@@ -59,7 +61,7 @@ def kept():
     with owned("analysis_scores") as store:
         chosen = select(store)
         for name, made in (("leaderboard", leaderboard), ("tasks", task_scores)):
-            wanted = basis(store, chosen, name, {})
+            wanted = basis(store, chosen, ANALYSES[name], {})
             store_table(store, wanted, made(store, chosen), NOW)
         yield store, chosen
 
@@ -67,7 +69,9 @@ def kept():
 def test_second_call_reads_the_table_back(kept):
     """With unchanged stamps nothing is computed, and the table is the same to the last digit."""
     store, chosen = kept
-    table, _, started = stored_or_computed(store, chosen, "leaderboard", {}, refuse)
+    table, _, started = stored_or_computed(
+        store, chosen, replace(ANALYSES["leaderboard"], make=refuse), {}
+    )
     assert started is None
     assert table == leaderboard(small(), select(small()))
 
@@ -75,26 +79,31 @@ def test_second_call_reads_the_table_back(kept):
 def test_anything_that_matters_makes_another_key(kept):
     """Other arguments, another pass, or a change of a graph that is read give another analysis."""
     store, chosen = kept
-    assert stored_table(store, basis(store, chosen, "leaderboard", {"set": "swj"})) is None
     assert (
-        stored_table(store, basis(store, select(store, choice="latest"), "leaderboard", {})) is None
+        stored_table(store, basis(store, chosen, ANALYSES["leaderboard"], {"set": "swj"})) is None
+    )
+    assert (
+        stored_table(
+            store, basis(store, select(store, choice="latest"), ANALYSES["leaderboard"], {})
+        )
+        is None
     )
     graph = iri("graph/pass/p1")
     store.write([Block(graph, [f"<{iri('pass/p1')}> <urn:p> <urn:o> ."])])
-    assert stored_table(store, basis(store, chosen, "leaderboard", {})) is None
+    assert stored_table(store, basis(store, chosen, ANALYSES["leaderboard"], {})) is None
 
 
 def test_keeping_an_analysis_does_not_outdate_others(kept):
     """Writing an analysis changes no graph that analyses read."""
     store, chosen = kept
     for name in ("leaderboard", "tasks"):
-        assert stored_table(store, basis(store, chosen, name, {})) is not None
+        assert stored_table(store, basis(store, chosen, ANALYSES[name], {})) is not None
 
 
 def test_the_same_analysis_is_kept_once(kept):
     """Keeping an analysis twice writes it once, and returns the same IRI."""
     store, chosen = kept
-    wanted = basis(store, chosen, "leaderboard", {})
+    wanted = basis(store, chosen, ANALYSES["leaderboard"], {})
     first = store_table(store, wanted, leaderboard(store, chosen), NOW)
     assert store_table(store, wanted, leaderboard(store, chosen), NOW) == first
 
@@ -127,7 +136,7 @@ def test_stored_analyses_conform():
     with owned("result") as store:
         chosen = select(store, "kgbench-1")
         for name, made in (("leaderboard", leaderboard), ("tasks", task_scores)):
-            store_table(store, basis(store, chosen, name, {}), made(store, chosen), NOW)
+            store_table(store, basis(store, chosen, ANALYSES[name], {}), made(store, chosen), NOW)
         assert_conforms(store)
 
 

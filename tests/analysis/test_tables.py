@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.rendering import as_terminal
 from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.selection import select
+from kgbench.analysis.standings import standings_table
 from kgbench.analysis.tables import Column, Kind, Table, ranks, render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.characters import one_line, visible
@@ -42,7 +44,7 @@ def test_leaderboard_reads_the_chosen_pass():
 
     def picked(choice):
         only = ScoreSet("t", "T", "", (Selector("Pick-turtle"),))
-        table = leaderboard(small(), select(small(), choice=choice), only)
+        table = standings_table(small(), select(small(), choice=choice), only)
         return {row["model"]: (row["score"], row["n"]) for row in table.records() if row["n"]}
 
     assert picked("first")["Model A"] == (pytest.approx(11 / 18), 3)
@@ -82,7 +84,8 @@ def test_a_dialogue_judged_again_twice_counts_once():
     """Of several re-evaluations the latest counts, even if each revises the first pass."""
     store = judged_again(0.75, 0.25)
     chosen = select(store, choice="latest")
-    table = task_scores(store, chosen, tasks="Pick-turtle", models="model-a")
+    narrowed = replace(chosen, tasks="Pick-turtle", models="model-a")
+    table = task_scores(store, narrowed)
     assert table.column("n") == [3]
     assert table.column("mean") == [pytest.approx((1 + 0.75 + 0.25) / 3)]
     assert iri("graph/pass/p2") not in chosen.pass_graphs
@@ -99,7 +102,7 @@ def test_overlapping_reevaluations_are_not_guessed_at():
 def test_selectors_choose_rounds_and_metrics():
     """A selector may name a metric, and the round whose answers count."""
     first_answers = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),))
-    table = leaderboard(small(), select(small()), first_answers)
+    table = standings_table(small(), select(small()), first_answers)
     assert {row["model"]: row["score"] for row in table.records()} == {
         "Model A": pytest.approx(0.4),
         "Model B": pytest.approx(0.6),
@@ -125,11 +128,11 @@ def test_task_scores_by_hand():
 
 def test_task_scores_of_another_metric_and_some_tasks():
     """A named metric is shown for the tasks that have it; globs choose tasks and models."""
-    table = task_scores(small(), select(small()), metric="mean_combined", models="*-b")
+    table = task_scores(small(), select(small(), models="*-b"), metric="mean_combined")
     assert table.column("task") == ["Mend-turtle"]
     assert table.column("mean") == [pytest.approx((1.3 / 3 + 1) / 2)]
     with pytest.raises(QueryError, match="no task label matches 'Nothing'"):
-        task_scores(small(), select(small()), tasks="Nothing")
+        task_scores(small(), select(small(), tasks="Nothing"))
     with pytest.raises(QueryError, match="has a metric 'beauty'"):
         task_scores(small(), select(small()), metric="beauty")
 

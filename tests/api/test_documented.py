@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import kgbench
-from kgbench.analysis.registry import ANALYSES
+from kgbench.analysis.index import ANALYSES
 from kgbench.api.analysis_methods import analysis_method
 from tests.support.python_examples import PAGE, prepared
 
@@ -79,14 +79,14 @@ def fields(name: str) -> set[str]:
 def test_every_analysis_is_a_method():
     """Each analysis of the command line is a method with the same parameters and defaults."""
     own = vars(kgbench.Results).items()
-    made = {name: value._declared for name, value in own if isinstance(value, analysis_method)}
+    made = {name: value.analysis for name, value in own if isinstance(value, analysis_method)}
 
     assert {one.name for one in made.values()} == set(ANALYSES)
     for name, analysis in made.items():
         method = getattr(kgbench.Results(None), name)
-        declared = inspect.signature(analysis.ask).parameters
+        _, _, *declared = inspect.signature(analysis.make).parameters.values()
         shown = inspect.signature(method).parameters
-        assert [(p.name, p.default) for p in declared.values()] == [
+        assert [(p.name, p.default) for p in declared] == [
             (p.name, p.default) for p in shown.values()
         ]
         assert all(f"``{parameter}``: " in method.__doc__ for parameter in shown)

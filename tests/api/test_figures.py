@@ -10,15 +10,15 @@ from matplotlib.text import Text
 from typer.testing import CliRunner
 
 import kgbench
+from kgbench.analysis.index import FIGURES
 from kgbench.cli import app
 from kgbench.errors import QueryError, ResourceError
 from kgbench.plots.figures import save
-from kgbench.plots.kinds import KINDS
 from tests.support import python_examples
 from tests.support.analysis_store import results, small
 
 #: No task of the page has a level; tests/analysis/test_difficulty.py draws such tasks.
-DRAWN = sorted(KINDS.keys() - {"difficulty"})
+DRAWN = sorted(FIGURES.keys() - {"difficulty"})
 LAYOUT = {"size": "8x5cm", "title": "Of two models", "top": 1}
 
 

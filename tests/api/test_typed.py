@@ -8,23 +8,23 @@ USED = """
 from kgbench import Case, Dialogue, Results, Run, Table, Task, Verdict, open, score
 
 results: Results = open("kgbench-results", models="*oracle")
-table: Table = results.leaderboard(score_set="main", significance=True)
+table: Table = results.leaderboard(set="main", significance=True)
 names: list[object] = list(table.column("model"))
 run: Run = results.run("small.yaml", tasks=["RdfFriendCount-*"], iterations=2)
 dialogues: list[Dialogue] = list(results.dialogues(below=0.5))
 first: Dialogue = results.dialogues()[0]
 points: float | None = score("RdfFriendCount-turtle-1", "no idea").main
-results.compass.figure(name="eswc", size="one-column", title="", top=3).savefig("compass.png")
+results.compass.figure(compass="eswc", size="one-column", title="", top=3).savefig("compass.png")
 
 
 def judged(case: Case, task: Task) -> Verdict:
     return Verdict({}, {"case": case.iri, "task": task.label})
 """
 WRONG = {
-    "results.leaderboard(score_set=1)": "arg-type",
+    "results.leaderboard(set=1)": "arg-type",
     "results.leaderboard(alpa=0.1)": "call-arg",
-    'results.compass.figure(nam="eswc")': "call-arg",
-    'results.compass.figure(name="eswc", size=3)': "arg-type",
+    'results.compass.figure(compas="eswc")': "call-arg",
+    'results.compass.figure(compass="eswc", size=3)': "arg-type",
     'x: int = results.query("list-models")': "assignment",
     "for dialogue in results.dialogues(): dialogue.prompt": "attr-defined",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.outcome_counts import count_errors
 from kgbench.analysis.scores import histograms, metrics, tasks
@@ -94,10 +95,10 @@ def test_analyses_that_were_kept_become_stale(store):
     from kgbench.analysis.stored_results import basis
 
     selection = select(store)
-    before = basis(store, selection, "leaderboard", {}).key
+    before = basis(store, selection, ANALYSES["leaderboard"], {}).key
     invalidation.invalidate(store, dialogues(store)[0], "wrong", "Ada")
 
-    assert basis(store, selection, "leaderboard", {}).key != before
+    assert basis(store, selection, ANALYSES["leaderboard"], {}).key != before
 
 
 def test_invalidated_dialogues_are_asked_again_only_when_told(store):

@@ -19,8 +19,7 @@ import zstandard
 from starlette.testclient import TestClient
 
 import kgbench
-from kgbench.analysis import analyses  # noqa: F401 - declares what is in ANALYSES
-from kgbench.analysis.registry import ANALYSES
+from kgbench.analysis.index import ANALYSES
 from kgbench.vocab import BASE, KGB, RDF, XSD
 from tests.golden import families, store
 from tests.support.commands import printed

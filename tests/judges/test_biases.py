@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from kgbench.analysis.judge_agreement import agreement
-from kgbench.analysis.judge_analyses import JudgeGrouping
 from kgbench.analysis.judge_biases import biases
 from kgbench.analysis.judge_biases import measured as estimated
+from kgbench.analysis.judge_groups import JudgeGrouping
 from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import Item, JudgeVerdict
 from kgbench.judges import planning

@@ -10,7 +10,7 @@ import pytest
 from kgbench.analysis import confusion as confusions
 from kgbench.analysis import judged_means as means
 from kgbench.analysis.confusion import confusion
-from kgbench.analysis.judge_analyses import JudgeGrouping
+from kgbench.analysis.judge_groups import JudgeGrouping
 from kgbench.analysis.judged_means import judged_means
 from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import Item, JudgeVerdict

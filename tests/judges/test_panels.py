@@ -88,7 +88,7 @@ def rows(table):
 def test_shares_of_a_panel_add_up(store):
     """Every item of a row is decided or has a reason; unreadable judges are not members."""
     for name in rules():
-        for row in rows(panels(store, select(store), by_rule=name)):
+        for row in rows(panels(store, select(store), rule=name)):
             reasons = ("decided", "ties", "no_majority", "cannot_tell", "few")
             assert sum(row[one] for one in reasons) == pytest.approx(1)
             assert row["judges"] <= 2
@@ -97,7 +97,7 @@ def test_shares_of_a_panel_add_up(store):
 
 def test_unanimous_judges_that_know_agree_with_execution(store):
     """A unanimous verdict is right if the oracle is a member, because it equals execution."""
-    row = rows(panels(store, select(store), by_rule="unanimity"))[0]
+    row = rows(panels(store, select(store), rule="unanimity"))[0]
 
     assert (row["model"], row["members"]) == ("all models", "all")
     assert 0 < row["decided"] <= row["unanimous"] <= 1
@@ -107,7 +107,7 @@ def test_unanimous_judges_that_know_agree_with_execution(store):
 
 def test_each_model_has_a_panel(store):
     """Verdicts are combined over all models and for each, by all judges; people stand apart."""
-    found = rows(panels(store, select(store), by_rule="plurality"))
+    found = rows(panels(store, select(store), rule="plurality"))
     assert len({row["model"] for row in found}) == len(found) == 3
     assert {(row["members"], row["judges"]) for row in found} == {("all", 2)}
 

@@ -190,7 +190,7 @@ def test_analyses_see_people_as_judges(read):
     given = [one for one in verdicts(read, select(read)) if "/model/" not in one.judge]
     rows = agreement(read, select(read), samples=10).rows
     against = {(row[1], row[2]) for row in rows}
-    panel = panels(read, select(read), by_rule="plurality").rows
+    panel = panels(read, select(read), rule="plurality").rows
     people = [row for row in panel if row[3] == "people"]
 
     assert len(given) == 4

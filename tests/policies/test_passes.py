@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from kgbench.analysis import policies as analysed
 from kgbench.analysis import stored_results
+from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
@@ -127,7 +128,7 @@ def test_ranks_and_cells(store: EmbeddedStore) -> None:
         ("beta", 0.0, 1),
     ]
     assert [row["text2sparql-2025"] for row in table.records()] == pytest.approx([1 / 3, 0.5])
-    cells = analysed.cells(store, select(store)).records()
+    cells = analysed.differing_cells(store, select(store)).records()
     assert [(row["model"], row["rows"], row["text2sparql-2025"]) for row in cells] == [
         ("alpha", 1.0, 0.0),
         ("beta", 0.0, 1.0),
@@ -148,11 +149,11 @@ def test_a_model_without_all_verdicts_has_no_rank(store: EmbeddedStore) -> None:
 def test_a_kept_table_is_made_anew_after_another_pass(store: EmbeddedStore) -> None:
     """A stored table is recomputed after another pass by a policy."""
     judged(store, "rows")
-    before = stored_results.basis(store, select(store), "policies", {})
-    other = stored_results.basis(store, select(store), "tasks", {})
+    before = stored_results.basis(store, select(store), ANALYSES["policies"], {})
+    other = stored_results.basis(store, select(store), ANALYSES["tasks"], {})
     judged(store, "spinach")
-    assert stored_results.basis(store, select(store), "policies", {}).key != before.key
-    assert stored_results.basis(store, select(store), "tasks", {}).key == other.key
+    assert stored_results.basis(store, select(store), ANALYSES["policies"], {}).key != before.key
+    assert stored_results.basis(store, select(store), ANALYSES["tasks"], {}).key == other.key
 
 
 def test_own_dialogues_of_several_answers() -> None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import pytest
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.compass import compass, compass_table
+from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.format_preference import (
     ALL_MODELS,
     ALL_TASKS,
-    comparison,
+    find_comparison,
     format_preference_details,
 )
 from kgbench.analysis.leaderboard import leaderboard
@@ -41,14 +41,14 @@ def by_model(store, selection):
 
 def by_capability(store, selection):
     """Yield the means and counts of the axes of the compass."""
-    for row in compass_table(store, selection, compass("eswc")):
+    for row in compass_table(store, selection, find_compass("eswc")):
         if row["n"]:
             yield (row["model"], row["axis"]), (row["mean"], row["n"])
 
 
 def by_format(store, selection):
     """Yield the means and counts of the two formats of each pair of tasks."""
-    declared = comparison("turtle-jsonld")
+    declared = find_comparison("turtle-jsonld")
     for row in format_preference_details(store, selection, declared):
         if row["model"] == ALL_MODELS or row["tasks"] == ALL_TASKS:
             continue

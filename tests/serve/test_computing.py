@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 from starlette.testclient import TestClient
 
-from kgbench.analysis import leaders
+from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, store_table
 from kgbench.rdf import queries
@@ -105,9 +105,9 @@ def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
     location = str(stores.make(tmp_path / "results"))
     with open_store(location) as store:
         chosen = select(store, SUITE)
-        asked = leaders.arguments()
-        table = replace(leaders.leaders(store, chosen), title="As it was kept")
-        store_table(store, basis(store, chosen, "leaderboard", asked), table, datetime.now(UTC))
+        asked = leaderboard.arguments(significance=True)
+        table = replace(leaders(store, chosen), title="As it was kept")
+        store_table(store, basis(store, chosen, leaderboard, asked), table, datetime.now(UTC))
 
     found = KNOWN["leaderboard"](SnapshotFollower(location, BASE).view, suite=SUITE)
 

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 import pyoxigraph as ox
 
+from kgbench.analysis.index import ANALYSES
+from kgbench.analysis.selection import Selection
 from kgbench.api.connection import Connection
 from kgbench.api.results import Results
 from kgbench.store import Block, EmbeddedStore, Iris, open_store
@@ -81,3 +84,9 @@ def owned(name: str, location: str = "memory:") -> EmbeddedStore:
             blocks.setdefault(quad.graph_name.value, []).append(f"{quad.triple} .")
     store.write([Block(graph, triples) for graph, triples in blocks.items()])
     return store
+
+
+def parts(name: str, store: GraphStore, selection: Selection, **arguments: object) -> Mapping:
+    """Return the scores behind the cells of the table of an analysis."""
+    analysis = ANALYSES[name]
+    return analysis.parts(store, selection, analysis.arguments(**arguments))

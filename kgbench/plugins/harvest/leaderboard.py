@@ -18,9 +18,9 @@ from pathlib import Path
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.leaderboard import Standing, standings
 from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import FIRST, Selection, select
+from kgbench.analysis.standings import Standing, standings
 from kgbench.analysis.tables import Column, Kind, Table, Value, ranks
 from kgbench.errors import QueryError
 from kgbench.plugins.harvest import sources

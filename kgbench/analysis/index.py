@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The index of analyses: where each is declared, and what lists say about it.
+
+Lists of commands and figures need no analysis; the module of one is imported when it is used. A
+test compares the index with the declarations. Analyses are in the order in which lists show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from kgbench.analysis.registry import Analysis, Purpose
+
+
+class Entry(NamedTuple):
+    """An entry: the analysis as ``module:function``, its group, its first line, its figure."""
+
+    target: str
+    group: Purpose
+    summary: str
+    figure: str | None = None
+
+    @property
+    def method(self) -> str:
+        """The name of the function, which is that of the method of :class:`kgbench.Results`."""
+        return self.target.partition(":")[2]
+
+
+INDEX: Mapping[str, Entry] = {
+    "leaderboard": Entry(
+        "kgbench.analysis.leaderboard:leaderboard",
+        Purpose.LOOK,
+        "Rank models by one combined score.",
+        "kgbench.plots.standings:STANDINGS",
+    ),
+    "tasks": Entry(
+        "kgbench.analysis.task_scores:tasks",
+        Purpose.LOOK,
+        "Show the distribution of a score for every task and model, with errors.",
+    ),
+    "compass": Entry(
+        "kgbench.analysis.compass:compass",
+        Purpose.LOOK,
+        "Show how well each model does on declared capabilities.",
+        "kgbench.plots.compasses:COMPASS",
+    ),
+    "outcomes": Entry(
+        "kgbench.analysis.outcomes:outcomes",
+        Purpose.LOOK,
+        "Show the rate of each outcome of answers, for every task and model.",
+    ),
+    "pairs": Entry(
+        "kgbench.analysis.pairs:pairs",
+        Purpose.COMPARE,
+        "Compare every two models with independent dialogues and with cases as clusters.",
+    ),
+    "contamination": Entry(
+        "kgbench.analysis.contamination:contamination",
+        Purpose.COMPARE,
+        "Compare scores on published cases with those on generated twins under new names.",
+    ),
+    "policies": Entry(
+        "kgbench.analysis.policies:policies",
+        Purpose.COMPARE,
+        "Compare the means and ranks that the same answers get under several comparison policies.",
+    ),
+    "difficulty": Entry(
+        "kgbench.analysis.difficulty:difficulty",
+        Purpose.COMPARE,
+        "Show a score against the level of difficulty of tasks, by family, with 95 % intervals.",
+        "kgbench.plots.size_curves:DIFFICULTY",
+    ),
+    "format-preference": Entry(
+        "kgbench.analysis.format_preference:format_preference",
+        Purpose.COMPARE,
+        "Test which graph format each model reads better (t-tests).",
+        "kgbench.plots.preference_maps:PREFERENCES",
+    ),
+    "sizes": Entry(
+        "kgbench.analysis.sizes:sizes",
+        Purpose.COMPARE,
+        "Show a score against problem size, with 95 % intervals.",
+        "kgbench.plots.size_curves:SIZES",
+    ),
+    "dialogue": Entry(
+        "kgbench.analysis.feedback:feedback",
+        Purpose.COMPARE,
+        "Compare the first answer of each dialogue with its best answer after feedback.",
+    ),
+    "scaling": Entry(
+        "kgbench.analysis.scaling:scaling",
+        Purpose.COMPARE,
+        "Show scores against model size, context length and release date, with trends per family.",
+    ),
+    "reliability": Entry(
+        "kgbench.analysis.reliability:reliability",
+        Purpose.UNDERSTAND,
+        "Measure how reliably models solve cases: pass@k, pass^k and agreement of repetitions.",
+    ),
+    "items": Entry(
+        "kgbench.analysis.items:items",
+        Purpose.UNDERSTAND,
+        "Find suspect cases: harder for better models, solved by no model, or solved by every model.",  # noqa: E501
+    ),
+    "references": Entry(
+        "kgbench.analysis.references:references",
+        Purpose.UNDERSTAND,
+        "List cases whose reference query becomes doubtful on variants of the graph.",
+    ),
+    "tools": Entry(
+        "kgbench.analysis.tool_usage:tools",
+        Purpose.UNDERSTAND,
+        "Show which tools models called, the outcomes of the calls, and the cost of success.",
+        "kgbench.plots.tool_points:TOOLS",
+    ),
+    "characterization": Entry(
+        "kgbench.analysis.characterization:characterization",
+        Purpose.UNDERSTAND,
+        "Show scores by cognitive process, knowledge dimension and relational complexity.",
+    ),
+    "agreement": Entry(
+        "kgbench.analysis.judge_agreement:agreement",
+        Purpose.JUDGES,
+        "Measure the agreement of judges with executed outcomes and each other, or their biases.",
+        "kgbench.plots.judge_maps:AGREEMENT",
+    ),
+    "calibration": Entry(
+        "kgbench.analysis.calibrations:calibration",
+        Purpose.JUDGES,
+        "Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.",  # noqa: E501
+    ),
+    "confusion": Entry(
+        "kgbench.analysis.confusion:confusion",
+        Purpose.JUDGES,
+        "Count the verdicts of each judge by the verdict of execution or of another judge.",
+        "kgbench.plots.judge_maps:CONFUSION",
+    ),
+    "judged-means": Entry(
+        "kgbench.analysis.judged_means:judged_means",
+        Purpose.JUDGES,
+        "Estimate mean scores from judges, corrected by the items whose truth is known.",
+    ),
+    "disagreements": Entry(
+        "kgbench.analysis.disagreements:disagreements",
+        Purpose.JUDGES,
+        "List the dialogues on which judges disagree with execution or with each other.",
+    ),
+    "panels": Entry(
+        "kgbench.analysis.panels:panels",
+        Purpose.JUDGES,
+        "Combine the verdicts of several judges by a declared rule.",
+    ),
+    "text2kg": Entry(
+        "kgbench.analysis.text2kg:text2kg",
+        Purpose.PAPERS,
+        "Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.",  # noqa: E501
+    ),
+    "audit": Entry(
+        "kgbench.analysis.audit:audit",
+        Purpose.PAPERS,
+        "Audit a published leaderboard: recompute it from its answers and test its scoring rule.",
+    ),
+    "published-means": Entry(
+        "kgbench.analysis.published_means:published_means",
+        Purpose.PAPERS,
+        "Recompute the published means of imported systems from their published scores.",
+    ),
+}
+
+FIGURES: Mapping[str, str] = dict(
+    sorted(
+        {
+            "boxplot": "kgbench.plots.box_plots:BOXES",  # of values, which are no analysis
+            **{name: entry.figure for name, entry in INDEX.items() if entry.figure},
+        }.items()
+    )
+)
+"""The kinds of figures by name, as ``module:name``."""
+
+
+class Analyses(Mapping[str, Analysis[...]]):
+    """All analyses by name, in the order of the index; each is imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> Analysis[...]:
+        """Return the analysis ``name``; raises :class:`KeyError` if there is none."""
+        found = resolve(INDEX[name].target)
+        assert isinstance(found, Analysis)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(INDEX)
+
+    def __len__(self) -> int:
+        """Return the number of analyses."""
+        return len(INDEX)
+
+
+ANALYSES = Analyses()
+
+
+def resolve(target: str) -> Any:
+    """Import what ``module:name`` stands for."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)

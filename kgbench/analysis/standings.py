@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The leaderboard: one combined score per model over a declared set of scores.
+
+Models that were scored on all tasks are ranked. The others follow without a rank, because a mean
+over fewer tasks is not comparable with a mean over all tasks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.common import common_note, common_tasks
+from kgbench.analysis.declarations import ScoreSet, score_set
+from kgbench.analysis.declared_scores import check_selectors, without_results
+from kgbench.analysis.histogram import Histogram, mean, mixture
+from kgbench.analysis.outcome_counts import ERRORS, Errors, count_errors
+from kgbench.analysis.registry import Arguments
+from kgbench.analysis.score_selectors import Score, histograms_by_model
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, ranks
+from kgbench.store.protocol import Store
+
+COLUMNS = (
+    Column("rank", "Rank", Kind.COUNT),
+    Column("model", "Model"),
+    Column("score", "Score", Kind.SCORE),
+    Column("sd", "SD", Kind.SCORE),
+    Column("n", "n", Kind.COUNT),
+    Column("tasks", "Tasks", Kind.COUNT),
+    Column("failed", "Failed", Kind.COUNT),
+    Column("not_judged", "Not judged", Kind.COUNT),
+    Column("unreadable", "Unreadable", Kind.SHARE),
+)
+QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *ERRORS)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The results of one model (IRI): a histogram for each score of the set, and its errors.
+
+    ``weights`` are those of a score set with groups, ``None`` where all scores weigh the same.
+    ``complete`` says whether the model was scored on every task on which any model was scored.
+    """
+
+    model: str
+    parts: Mapping[Score, Histogram]
+    errors: Errors
+    weights: Mapping[Score, Fraction] | None = None
+    complete: bool = True
+
+    @cached_property
+    def score(self) -> float | None:
+        """The (weighted) mean over scores of the mean over dialogues; ``None`` without scores."""
+        if self.weights is None:
+            return mean(part.mean for part in self.parts.values() if part.mean is not None)
+        return None if (mixed := self._mixture(self.weights)) is None else mixed[0]
+
+    @cached_property
+    def sd(self) -> float | None:
+        """The deviation of all values, with the same weights as the score where it has weights."""
+        if self.weights is None:
+            return self.pooled.sd
+        return None if (mixed := self._mixture(self.weights)) is None else mixed[1]
+
+    def _mixture(self, weights: Mapping[Score, Fraction]) -> tuple[float, float] | None:
+        return mixture((part, weights[score]) for score, part in self.parts.items())
+
+    @cached_property
+    def pooled(self) -> Histogram:
+        """All values together."""
+        return Histogram.pooled(self.parts.values())
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks with scores."""
+        return len({score.task for score in self.parts})
+
+
+def standings(
+    store: Store,
+    selection: Selection,
+    combined: ScoreSet,
+    tasks: Mapping[str, fetch.TaskInfo],
+    *,
+    common: bool = False,
+) -> list[Standing]:
+    """Return the standings of all models on the scores of a set.
+
+    With ``common``, only tasks count that all models were scored on. Models with values on all
+    tasks come first, by descending score, then models with values on some tasks, then unscored
+    models. Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
+    """
+    check_selectors(store, combined.every_selector, combined.file)
+    metrics = fetch.metrics(store)
+    weights_of_scores = combined.weights(tasks, metrics)
+    parts = histograms_by_model(store, selection, weights_of_scores)
+    if common:
+        names = fetch.models(store)
+        shared = common_tasks(
+            {names.name(model): {s.task for s in by_score} for model, by_score in parts.items()}
+        )
+        weights_of_scores = combined.weights({t: tasks[t] for t in tasks if t in shared}, metrics)
+        parts = {
+            model: {s: values for s, values in by_score.items() if s in weights_of_scores}
+            for model, by_score in parts.items()
+        }
+    covered = {score.task for score in weights_of_scores}
+    errors_of_models: dict[str, Errors] = defaultdict(Errors)
+    judged: dict[str, dict[str, int]] = {
+        task: {model: _judged(by_score, task) for model, by_score in parts.items()}
+        for task in covered - {score.task for score in weights_of_scores if score.round is not None}
+    }
+    for (model, task), errors in count_errors(store, selection, tasks, judged).items():
+        if task in covered:
+            errors_of_models[model] += errors
+    scored = {score.task for reached_ in parts.values() for score in reached_}
+    all_standings = []
+    for model in sorted({*parts, *errors_of_models}):
+        parts_of_model = parts.get(model, {})
+        complete = bool(parts_of_model) and {score.task for score in parts_of_model} == scored
+        weights = weights_of_scores if combined.groups else None
+        all_standings.append(
+            Standing(model, parts_of_model, errors_of_models[model], weights, complete)
+        )
+    return sorted(all_standings, key=_order, reverse=True)
+
+
+def _order(standing: Standing) -> tuple[bool, float]:
+    return standing.complete, -inf if standing.score is None else standing.score
+
+
+def standings_table(
+    store: Store,
+    selection: Selection,
+    combined: ScoreSet | None = None,
+    *,
+    common: bool = False,
+) -> Table:
+    """Make the leaderboard over a score set (default: the main metric of every task).
+
+    The score of a model is the mean, over the scores of the set, of the mean over dialogues;
+    the deviation is that of all values together. In a set with groups both are weighted (see
+    :class:`~kgbench.analysis.declarations.ScoreSet`). Failed dialogues have no score and are
+    counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
+    parse. With ``common``, only tasks count that all models with scores were scored on. Raises
+    :class:`~kgbench.errors.QueryError` where there are none.
+    """
+    combined = combined or score_set("main")
+    all_standings = standings(store, selection, combined, fetch.tasks(store), common=common)
+    return table_of(store, selection, combined, all_standings, common=common)
+
+
+def parts_of_set(store: Store, _: Selection, arguments: Arguments) -> dict[str, list[Score]]:
+    """Return the scores behind a leaderboard, by task."""
+    combined = score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
+    tasks = fetch.tasks(store)
+    parts: dict[str, list[Score]] = {}
+    for score in combined.scores(tasks, fetch.metrics(store)):
+        parts.setdefault(tasks[score.task].name, []).append(score)
+    return parts
+
+
+def table_of(
+    store: Store,
+    selection: Selection,
+    combined: ScoreSet,
+    all_standings: list[Standing],
+    *,
+    common: bool = False,
+) -> Table:
+    """Make the table of leaderboards from the standings of models."""
+    models = fetch.models(store)
+    present = {score.task for standing in all_standings for score in standing.parts}
+    all_ranks = ranks([standing.score if standing.complete else None for standing in all_standings])
+    rows = [
+        _row(standing, rank, models.name(standing.model))
+        for standing, rank in zip(all_standings, all_ranks, strict=True)
+    ]
+    notes = [*_notes(all_standings, len(present)), *_lacking(store, combined, all_standings)]
+    scored = {score for standing in all_standings for score in standing.parts}
+    if not common:
+        notes += without_results(store, combined.every_selector, scored, combined.file)
+    if common:
+        tasks = fetch.tasks(store)
+        compared = sum(bool(standing.parts) for standing in all_standings)
+        notes.insert(0, common_note([tasks[task].name for task in present], compared))
+    return Table(
+        title=f"Leaderboard: {combined.label} ({selection.suite_name})",
+        columns=COLUMNS,
+        rows=tuple(rows),
+        notes=tuple(notes),
+        queries=QUERIES,
+        context={
+            **selection.context,
+            **({"common": True} if common else {}),
+            "score_set": combined.name,
+            "tasks": len(present),
+        },
+        iris={
+            "model": {
+                str(row[1]): standing.model
+                for row, standing in zip(rows, all_standings, strict=True)
+            }
+        },
+    )
+
+
+def _lacking(store: Store, combined: ScoreSet, all_standings: list[Standing]) -> Iterable[str]:
+    """Yield a note on the groups of a set without any score, which increase the others' weights."""
+    if not combined.groups:
+        return
+    tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
+    scored = {score for standing in all_standings for score in standing.parts}
+    lacking = [
+        group.name
+        for group in combined.groups
+        if scored.isdisjoint(s for sel in group.selectors for s in sel.scores(tasks, metrics))
+    ]
+    if lacking:
+        yield f"The scores leave out {', '.join(lacking)}, for which no model has results."
+
+
+def _row(standing: Standing, rank: int | None, name: str) -> tuple[int | str | float | None, ...]:
+    pooled, score = standing.pooled, standing.score
+    dialogues = _dialogues(standing)
+    return (
+        rank,
+        name,
+        score,
+        standing.sd,
+        pooled.n,
+        standing.tasks,
+        standing.errors.failed,
+        standing.errors.not_judged,
+        standing.errors.unreadable / dialogues if dialogues else None,
+    )
+
+
+def _dialogues(standing: Standing) -> int:
+    """Count answered dialogues."""
+    tasks = {score.task for score in standing.parts}
+    return sum(_judged(standing.parts, task) for task in tasks) + standing.errors.not_judged
+
+
+def _judged(parts: Mapping[Score, Histogram], task: str) -> int:
+    """Count the judged dialogues of a task: the greatest number with any one of its scores."""
+    return max((part.n for score, part in parts.items() if score.task == task), default=0)
+
+
+def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:
+    if any(standing.parts and not standing.complete for standing in all_standings):
+        yield (
+            f"Models without scores on all {tasks} tasks are not ranked: their scores cover only "
+            f"some of the tasks."
+        )
+    left_out = {
+        "without a complete answer": sum(standing.errors.failed for standing in all_standings),
+        "that were not judged (kgbench reevaluate judges them)": sum(
+            standing.errors.not_judged for standing in all_standings
+        ),
+    }
+    for why, number in left_out.items():
+        if number:
+            things = "1 dialogue" if number == 1 else f"{number} dialogues"
+            yield f"The scores leave out {things} {why}."

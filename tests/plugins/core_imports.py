@@ -23,7 +23,7 @@ CORE_IMPORTS: dict[str, set[str]] = {
     "harvest": {
         "analysis.declarations",
         "analysis.histogram",
-        "analysis.leaderboard",
+        "analysis.standings",
         "analysis.score_selectors",
         "analysis.scores",
         "analysis.selection",

@@ -8,7 +8,7 @@ package has its own dataclasses for them, and uses :class:`Declared` to get the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,19 +19,26 @@ from kgbench import resources
 from kgbench.characters import without_bom
 from kgbench.errors import QueryError, ResourceError
 from kgbench.model import Json
-from kgbench.nearest import closest
-from kgbench.vocab import BASE, RDF, SH, SKOS, XSD
+from kgbench.nearest import closest, nearest
+from kgbench.vocab import BASE, KGB, RDF, SH, SKOS, XSD
 
 T = TypeVar("T")
 Node = ox.NamedNode | ox.BlankNode
 DERIVED = {
-    b"aggregations": ("ontology", "metric-aggregates.rq"),
-    b"kgb:axis": ("ontology", "collections.rq"),
+    b"template": ("templates.rq",),
+    b"labelPattern": ("labelled-tasks.rq",),
+    b"mainMetric": ("task-classes.rq", "metric-aggregates.rq"),
+    b"kgb:axis": ("collections.rq",),
 }
-"""Queries that derive triples from declarations, by a word that all relevant files contain.
+"""Queries in the folder ontology that derive triples from declarations.
 
-They derive the metrics of whole dialogues, and the members of score sets.
+The key is a word that all relevant files contain. Each query sees what the ones before it derived.
 """
+
+TEMPLATES = ("tasks", "templates.ttl")
+"""The templates of metrics and parameters, which the queries see as well."""
+
+_SHORT = frozenset((KGB.template, KGB.metricTemplate, KGB.labelPattern, KGB.firstVersion))
 
 KINDS: dict[str, type] = {
     XSD.string: str,
@@ -45,17 +52,47 @@ KINDS: dict[str, type] = {
 def quads(content: bytes, base: str = BASE) -> list[ox.Quad]:
     """Return the triples of a Turtle document, and those that :data:`DERIVED` derives from them.
 
-    Raises :class:`SyntaxError` if the document does not parse.
+    Triples that only serve the derivation are left out. Raises :class:`SyntaxError` if the document
+    does not parse or names an unknown template.
     """
     document = without_bom(content)
     written = list(ox.parse(document, ox.RdfFormat.TURTLE, base_iri=base, rename_blank_nodes=True))
-    triples = list(written)
-    for word, query in DERIVED.items():
-        if word in content:  # true for few files, and cheaper than a query
-            graph = ox.Store()
-            graph.extend(written)
-            derived: Any = graph.query(resources.text(*query))
-            triples += (ox.Quad(*triple) for triple in derived)
+    triples = dict.fromkeys(written)
+    names = [name for word, group in DERIVED.items() if word in content for name in group]
+    if names:  # true for few files
+        graph = ox.Store()
+        graph.extend(written)
+        graph.extend(_templates_of(written))
+        for name in names:
+            derived: Any = graph.query(resources.text("ontology", name))
+            new = [ox.Quad(*triple) for triple in derived]
+            graph.extend(new)
+            triples |= dict.fromkeys(new)
+    return [quad for quad in triples if quad.predicate.value not in _SHORT]
+
+
+def _templates_of(written: Iterable[ox.Quad]) -> list[ox.Quad]:
+    """Return the triples of the templates that ``written`` names, and of those that these name."""
+    templates = _templates()
+    found: dict[Any, list[ox.Quad]] = {}
+    named = [q.object for q in written if q.predicate.value in {KGB.template, KGB.metricTemplate}]
+    while named:
+        name: Any = named.pop()
+        if name not in templates:
+            hint = nearest(name.value, (known.value for known in templates))
+            raise SyntaxError(f"there is no template {name.value}: {hint}")
+        if name not in found:
+            found[name] = templates[name]
+            named += (q.object for q in found[name] if q.object in templates)
+    return [quad for triples in found.values() for quad in triples]
+
+
+@cache
+def _templates() -> dict[Any, list[ox.Quad]]:
+    """Return the triples of each template."""
+    triples: dict[Any, list[ox.Quad]] = {}
+    for quad in ox.parse(resources.text(*TEMPLATES), ox.RdfFormat.TURTLE):
+        triples.setdefault(quad.subject, []).append(quad)
     return triples
 
 

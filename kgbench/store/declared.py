@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.rdf import queries, query_examples, string
-from kgbench.rdf.declared import DERIVED, quads
+from kgbench.rdf.declared import DERIVED, TEMPLATES, quads
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
 from kgbench.store.templates import fill
@@ -52,7 +52,8 @@ def load(store: _Target) -> None:
     """Bring the catalogue of ``store`` up to date with the declared files."""
     contents = {path: path.read_bytes() for path in files()}
     digest = hashlib.sha256()
-    derived = (resources.path(*query).read_bytes() for query in DERIVED.values())
+    queried = (("ontology", name) for names in DERIVED.values() for name in names)
+    derived = (resources.path(*place).read_bytes() for place in (*queried, TEMPLATES))
     for content in (*contents.values(), *derived):
         digest.update(hashlib.sha256(content).digest())
     digest.update(queries.digest().encode("ascii"))

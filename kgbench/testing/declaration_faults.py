@@ -56,7 +56,7 @@ def check_declaration(path: Path) -> DeclarationFaults:
         text = path.read_text(encoding="utf-8")
         triples = [quad.triple for quad in quads(text.encode())]
     except SyntaxError as error:
-        return DeclarationFaults([Fault(f"it cannot be read as Turtle: {error.msg}", error.lineno)])
+        return DeclarationFaults([Fault(f"it cannot be read: {error.msg}", error.lineno)])
     except (OSError, UnicodeDecodeError) as error:
         return DeclarationFaults([Fault(f"it cannot be read: {error}")])
     unknown = {iri for triple in triples for iri in _own_terms(triple)} - terms()

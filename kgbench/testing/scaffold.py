@@ -26,14 +26,11 @@ _OF_KIND: Final[Mapping[Kind, Mapping[str, str]]] = {
     Kind.ANSWER: {
         "rounds": "1",
         "main": "f1",
-        "aggregations": "",
         "constants": "",
     },
     Kind.DIALOGUE: {
         "rounds": "3",
         "main": "max_f1",
-        # Derives the metrics of whole dialogues, max_f1 and last_f1.
-        "aggregations": '    kgb:aggregations "max" , "last" ;\n',
         "constants": "ROUNDS = 3  # kgb:maxRounds in task.ttl\n",
     },
 }

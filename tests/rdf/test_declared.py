@@ -21,7 +21,7 @@ HEAD = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 """
 CLASS = """
-<https://example.org/class> a kgb:TaskClass ; kgb:metric :f1 .
+<https://example.org/class> a kgb:TaskClass ; kgb:metric :f1 ; kgb:mainMetric :f1 .
 :f1 a kgb:Metric ; skos:notation "f1" ; rdfs:label "F1"@en ; schema:version "2" ;
     kgb:aggregations "max" , "last" ; kgb:higherIsBetter true ;
     schema:minValue 0.0e0 ; schema:maxValue 1.0e0 ; kgb:supersedes old:f .
@@ -58,10 +58,71 @@ def test_metrics_of_dialogues_follow(declared: Declared) -> None:
 
 
 def test_nothing_follows_from_other_declarations() -> None:
-    """Without aggregations, a document has no additional triples."""
-    assert (
-        len(quads((HEAD + CLASS.replace('kgb:aggregations "max" , "last" ;', "")).encode())) == 11
-    )
+    """A document without a task class has no additional triples."""
+    assert len(quads((HEAD + CLASS.replace("kgb:mainMetric", "kgb:other")).encode())) == 14
+
+
+SHORT = """
+@prefix template: <https://w3id.org/kgbench/template/> .
+<https://example.org/task-class/Class/2> a kgb:TaskClass ;
+    kgb:supersedes <https://example.org/task-class/Class/1> ; kgb:maxRounds 3 ;
+    kgb:mainMetric :max_f1 ; kgb:metricTemplate template:f1 , template:friends ; kgb:metric :new ;
+    kgb:parameter [ kgb:template <https://w3id.org/kgbench/template/parameter/level> ;
+        schema:maxValue 2 ] ;
+    kgb:parameter [ kgb:parameterName "format" ; kgb:allowedValue "json-ld" , "ntriples" ] ;
+    kgb:labelPattern "Class-{format}-{level}" .
+:f1 skos:definition "F1 of friends."@en .
+:new kgb:template template:count ; rdfs:label "new"@en ; kgb:firstVersion "2" .
+"""
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> Declared:
+    """Return a task class that takes most of its declaration from templates."""
+    file = tmp_path / "task.ttl"
+    file.write_text(HEAD + SHORT, encoding="utf-8")
+    return Declared(file)
+
+
+def test_metrics_take_what_they_lack_from_templates(short: Declared) -> None:
+    """A template, its own template and a collection of templates describe metrics."""
+    f1, new = ox.NamedNode(f"{PLACE}2/f1"), ox.NamedNode(f"{PLACE}2/new")
+    assert short.required(f1, SKOS.definition) == "F1 of friends."
+    assert short.required(f1, RDFS.label) == "F1"
+    assert short.value(f1, SCHEMA.maxValue) == 1.0
+    assert short.required(f1, SCHEMA.version) == "2"
+    assert short.texts(f1, KGB.aggregations) == ["last", "max", "mean", "meanExt"]
+    assert f"{PLACE}2/brevity" in short.texts(short.only(KGB.TaskClass), KGB.metric)
+    assert f"{PLACE}2/friends" not in short.texts(short.only(KGB.TaskClass), KGB.metric)
+    assert short.required(new, SKOS.notation) == "new"
+    assert short.value(new, KGB.higherIsBetter) is False
+    assert short.value(new, SCHEMA.maxValue) is None
+
+
+def test_metrics_supersede_those_of_the_version_before(short: Declared) -> None:
+    """A new version of a class supersedes each metric, unless it was added in this version."""
+    assert short.required(ox.NamedNode(f"{PLACE}2/f1"), KGB.supersedes) == f"{PLACE}1/f1"
+    assert short.text(ox.NamedNode(f"{PLACE}2/new"), KGB.supersedes) is None
+
+
+def test_answers_without_rounds_are_not_aggregated() -> None:
+    """Metrics of a class without feedback do not take the aggregations of their template."""
+    text = HEAD + SHORT.replace("maxRounds 3", "maxRounds 1")
+    assert not [quad for quad in quads(text.encode()) if quad.predicate.value == KGB.aggregations]
+
+
+def test_a_pattern_gives_a_task_for_every_combination(short: Declared) -> None:
+    """Labels have the values of the parameters, and short names of formats."""
+    tasks = {
+        short.required(task, SKOS.notation): task for task in short.instances(KGB.LabelledTask)
+    }
+    assert sorted(tasks) == ["Class-jsonld-1", "Class-jsonld-2", "Class-nt-1", "Class-nt-2"]
+    settings = {
+        short.required(setting, KGB.parameterName): short.value(setting, KGB.parameterValue)
+        for setting in short.objects(tasks["Class-nt-2"], KGB.setting)
+    }
+    assert settings == {"format": "ntriples", "level": 2}
+    assert len(short.instances(KGB.Setting)) == 8
 
 
 @pytest.mark.parametrize(

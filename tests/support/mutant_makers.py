@@ -18,7 +18,7 @@ from rdflib.term import Node
 from tests.support.shape_constraints import Constraint, path_of
 
 Triple = tuple[Node, Node, Node]
-_ODD_TEXTS = ("~ no match ~", " blank before", "https://example.org/a")
+_ODD_TEXTS = ("~ no match ~", " blank before", "https://example.org/a", "{}")
 STRANGER = URIRef("https://example.org/stranger")
 
 Change = tuple[tuple[Triple, ...], tuple[Triple, ...], Node]

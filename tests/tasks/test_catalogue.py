@@ -153,7 +153,7 @@ def declared(tmp_path: Path) -> Path:
         ("kgb:maxRounds 1 ;", "kgb:maxRounds 1 , 2 ;", "has several values of"),
         ("a kgb:TaskClass", "a kgb:Something", "must describe one TaskClass, not 0"),
         ("kgb:mainMetric metric:f1", "kgb:mainMetric metric:f2", "not among its metrics"),
-        ("sh:datatype xsd:string", "sh:datatype xsd:date", "no Python type"),
+        ("sh:datatype xsd:integer", "sh:datatype xsd:date", "no Python type"),
         ("kgb:parameterValue 1 ]", 'kgb:parameterValue "x" ]', "must be a whole number"),
         ("kgb:TaskClass ;", "kgb:TaskClass", "task.ttl cannot be read"),
     ],

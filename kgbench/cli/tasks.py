@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,7 @@ import typer
 
 from kgbench.cli import completion, options, task_authoring
 from kgbench.cli.messages import count, echo_visible
+from kgbench.on_demand import OnDemand
 
 if TYPE_CHECKING:
     from kgbench.model import Case, Json, Task
@@ -107,7 +108,7 @@ def show(
     if summary["sealed"]:
         _report_sealed([task.task_class])
     cases = None if summary["sealed"] else _cases(task)
-    first = [] if summary["sealed"] else _drawn(task, 0, 1)
+    first = () if summary["sealed"] else _drawn(task, 0, 1)
     data = {
         **summary,
         "ranges": _ranges(task, json_=json_),
@@ -227,11 +228,17 @@ def _ranges(task: Task, *, json_: bool) -> dict[str, Json]:
 def _cases(task: Task) -> list[Case] | None:
     """Return all cases of a task; ``None`` if they are generated from a seed, without limit."""
     first = _drawn(task, 0, 1)
-    return None if first != _drawn(task, 1, 1) else _drawn(task, 0, _ALL)
+    if isinstance(first, OnDemand):  # generating a case takes a second in large worlds
+        every = _drawn(task, 0, _ALL)
+        return None if len(every) == _ALL else list(every)
+    return None if first != _drawn(task, 1, 1) else list(_drawn(task, 0, _ALL))
 
 
-def _drawn(task: Task, seed: int, count: int) -> list[Case]:
+def _drawn(task: Task, seed: int, count: int) -> Sequence[Case]:
     from kgbench.config.planning import DEFAULT_SUITE
     from kgbench.tasks import catalogue
 
-    return list(catalogue.module(task.task_class).cases(task, DEFAULT_SUITE, seed, count))
+    cases: Sequence[Case] = catalogue.module(task.task_class).cases(
+        task, DEFAULT_SUITE, seed, count
+    )
+    return cases

@@ -66,6 +66,23 @@ def test_the_commands_work(package: Path) -> None:
     assert {row["mean"] for row in found} == {1.0}
 
 
+def test_results_are_read_without_the_package(package: Path, tmp_path: Path) -> None:
+    """Scores and answers need no code; judging says which class it has no code for."""
+    run = ("run", "--task", "TurtleObjectList", "--iterations", "2", "--store", str(tmp_path))
+    kgbench(package, *run, "--model", "baseline:oracle")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    store = ("--store", str(tmp_path))
+
+    assert "1.000" in kgbench(elsewhere, "leaderboard", *store)
+    listed = kgbench(elsewhere, "dialogues", *store)
+    shown = re.search(r"kgbench show (\S+)", listed)
+    assert shown
+    assert "Aarvik" in kgbench(elsewhere, "show", shown[1], *store)
+    again = kgbench(elsewhere, "reevaluate", *store)
+    assert "2 dialogues left out: no code for the task class TurtleObjectList" in again
+
+
 #: Prints the reference values and differences that the pages of all dialogues show.
 BESIDE = """
 import json

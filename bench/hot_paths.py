@@ -22,7 +22,7 @@ from kgbench.analysis.task_scores import task_scores
 from kgbench.connectors.baseline import damaged
 from kgbench.engine import Settings, planning, run_plan
 from kgbench.execution.engines import engine
-from kgbench.exports import llm_kg_bench, outgoing_run
+from kgbench.exports import outgoing_run
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
@@ -30,6 +30,7 @@ from kgbench.model import Case, Plan
 from kgbench.pages.contents import statements
 from kgbench.pages.conversation import conversation
 from kgbench.pages.snapshot import View, open_newest
+from kgbench.plugins.exchange import llm_kg_bench
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.record import reading
 from kgbench.store import open_reader, open_store

@@ -43,11 +43,22 @@ def load(group: str, name: str) -> Any:
     return point.load()
 
 
+def modules() -> frozenset[str]:
+    """Return the modules that the entry points of all groups name."""
+    groups = [group for group in _all().groups if group.startswith("kgbench.")]
+    return frozenset(point.module for group in groups for point in _all().select(group=group))
+
+
+@cache
+def _all() -> Any:
+    return entry_points()  # of another type in Python 3.11 than later, with the same methods
+
+
 @cache
 def _points(group: str) -> Mapping[str, Mapping[str, EntryPoint]]:
     """Return the entry points of a group, by their names and by what they name."""
     found: dict[str, dict[str, EntryPoint]] = {}
-    for point in entry_points(group=group):
+    for point in _all().select(group=group):
         found.setdefault(point.name, {})[point.value] = point
     return found
 
@@ -58,5 +69,5 @@ def _package(point: EntryPoint) -> str:
 
 def clear_caches() -> None:
     """Clear the caches, so that installed packages are searched again."""
-    _points.cache_clear()
-    load.cache_clear()
+    for cached in (_all, _points, load):
+        cached.cache_clear()

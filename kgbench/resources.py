@@ -2,14 +2,18 @@
 """Locations of declared resources: ontology, shapes, tasks, queries and the store layout.
 
 In a checkout they are its top-level folders; an installed wheel has copies of the same folders
-beside the code. The current folder has no influence.
+beside the code. The current folder has no influence. A plug-in may have folders of the same names
+beside its modules; their files are found as if they were in those of kgbench.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
+from kgbench import entry_points
 from kgbench.errors import ResourceError
 
 FOLDERS = ("ontology", "shapes", "tasks", "queries", "rubrics", "store")
@@ -45,13 +49,39 @@ def folder(name: str) -> Path:
 def path(name: str, *parts: str) -> Path:
     """Return the path of a declared file, for example ``path("shapes", "results.ttl")``."""
     location = folder(name).joinpath(*parts)
-    if not location.exists():
-        raise ResourceError(
-            f"the declared resource {name}/{'/'.join(parts)} is missing at {location}"
-        )
-    return location
+    if location.exists():
+        return location
+    for other in _plugin_folders(name):
+        if other.joinpath(*parts).exists():
+            return other.joinpath(*parts)
+    raise ResourceError(f"the declared resource {name}/{'/'.join(parts)} is missing at {location}")
+
+
+def files(name: str, pattern: str) -> list[Path]:
+    """Return the declared files that match ``pattern``, in the order of their paths in the folder.
+
+    Raises :class:`~kgbench.errors.ResourceError` if two of them have the same path.
+    """
+    found: dict[Path, Path] = {}
+    for location in (folder(name), *_plugin_folders(name)):
+        for file in location.glob(pattern):
+            other = found.setdefault(file.relative_to(location), file)
+            if other != file:
+                raise ResourceError(f"{other} and {file} have the same name: rename one")
+    return [found[within] for within in sorted(found)]
 
 
 def text(name: str, *parts: str) -> str:
     """Return the text of a declared file (UTF-8)."""
     return path(name, *parts).read_text(encoding="utf-8")
+
+
+def _plugin_folders(name: str) -> Iterator[Path]:
+    """Yield the folders called ``name`` of plug-ins; other packages name each task by itself."""
+    yield from sorted((_PACKAGE / "plugins").glob(f"*/{name}"))
+    if name != "tasks":
+        for package in sorted({module.split(".")[0] for module in entry_points.modules()}):
+            spec = None if package == "kgbench" else find_spec(package)
+            for location in (spec and spec.submodule_search_locations) or ():
+                if Path(location, name).is_dir():
+                    yield Path(location, name)

@@ -10,8 +10,8 @@ import pytest
 
 from kgbench.characters import BOM, after_bom, without_bom
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.importers import inspect_files
 from kgbench.importers.rdf import parsing
+from kgbench.plugins.inspect import files as inspect_files
 from kgbench.rdf import declared
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.serve import protocol, request_parsing

@@ -74,7 +74,7 @@ FLOORS = (
         "runs, passes, imports",
         (
             *("evaluation", "run_selection", "reevaluation", "engine"),
-            *("judges", "importers", "bridges"),
+            *("judges", "importers"),
         ),
     ),
     Floor(

@@ -20,9 +20,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from kgbench import entry_points
+from kgbench.cli import plug_ins
 from kgbench.cli.help_format import with_help_format
 from kgbench.cli.interruption import Commands
-from kgbench.errors import KgbenchError, ResourceError, WriteFailed
+from kgbench.errors import KgbenchError, WriteFailed
 
 PANELS = {
     "Run": ("init", "validate", "run", "status"),
@@ -90,7 +91,9 @@ def build_app(
     With ``listed``, subcommands may be missing: enough for the list of commands. With the
     ``words`` after a command, subcommands that they do not begin with may lack options.
     """
-    modules = _all_modules() if names is None else {name: _module(name) for name in names}
+    modules = {name: _module(name) for name in (COMMANDS if names is None else names)}
+    if names is None:
+        modules |= plug_ins.usable(_GROUP, _KNOWN)
     root = typer.Typer(
         name="kgbench",
         cls=Commands,
@@ -114,32 +117,9 @@ def build_app(
 
 def _module(name: str) -> Any:
     """Return the module of a command, which has a function ``command(app)``."""
-    return import_module(f"kgbench.cli.{name}") if name in COMMANDS else _plugin(name)
-
-
-def _all_modules() -> dict[str, Any]:
-    """Return the modules of all commands, without plug-ins that cannot be used, which are named."""
-    modules = {name: _module(name) for name in COMMANDS}
-    for name in entry_points.names(_GROUP):
-        try:
-            modules[name] = _plugin(name)
-        except ResourceError as error:
-            typer.echo(f"kgbench: {error}", err=True)
-    return modules
-
-
-def _plugin(name: str) -> Any:
-    """Return the module of a plug-in's command.
-
-    Raises :class:`~kgbench.errors.ResourceError` if it cannot be used.
-    """
-    place = f"the command '{name}' of {entry_points.origin(_GROUP, name)} cannot be used"
-    if name in _KNOWN:
-        raise ResourceError(f"{place}: kgbench has one of this name")
-    try:
-        return entry_points.load(_GROUP, name)
-    except Exception as error:
-        raise ResourceError(f"{place}: {str(error) or type(error).__name__}") from error
+    if name in COMMANDS:
+        return import_module(f"kgbench.cli.{name}")
+    return plug_ins.load(_GROUP, name, _KNOWN)
 
 
 def _listing() -> typer.Typer:

@@ -11,13 +11,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import completion, options
 from kgbench.cli.option_groups import Group
 
 if TYPE_CHECKING:
     from kgbench.exports.outgoing_run import ExportRequest, OutgoingRun
     from kgbench.publish.description import Agent
 
+Run = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id, IRI or label; default: the newest that is not of judges.",
+        autocompletion=completion.runs,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="The file to write. Default: standard output."
+    ),
+]
+OutFolder = Annotated[
+    Path,
+    typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write; it must not exist."),
+]
 _DIALOGUE = re.compile(r"/run/[^/]+/[^/]+/[^/]+/[0-9]+-w?[0-9a-f]+(?:\.[0-9]+)?$")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import import_answers, import_inspect, import_rdf, import_text2sparql, options
+from kgbench.cli import import_answers, import_rdf, import_text2sparql, options, plug_ins
 from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kgbench.importers.load import Summary
     from kgbench.store.protocol import Store
 
+GROUP = "kgbench.importers"  # of plug-ins
+_OWN = ("rdf", "llm-kg-bench", "text2kgbench", "text2sparql", "spinach", "grasp")
 _SUITE = re.compile(r"[A-Za-z0-9._-]+")
 _MANY = 100_000  # dialogues, whose files the engine has not merged when an import ends
 
@@ -31,11 +33,12 @@ def command(app: typer.Typer) -> None:
     group.callback()(_several)
     group.command("rdf")(import_rdf.rdf)
     group.command("llm-kg-bench")(llm_kg_bench)
-    group.command("inspect")(import_inspect.inspect)
     group.command("text2kgbench")(text2kgbench)
     group.command("text2sparql")(import_text2sparql.text2sparql)
     group.command("spinach")(import_answers.spinach)
     group.command("grasp")(import_answers.grasp)
+    for name, function in plug_ins.usable(GROUP, _OWN).items():
+        group.command(name)(function)
     app.add_typer(group, name="import")
 
 

@@ -23,7 +23,7 @@ TESTED_BY = {
     "configuration.md": "config/test_docs.py",
     "connectors.md": "docs/test_connectors.py",
     "data-model.md": "docs/test_data_model.py",
-    "exports.md": "exports/test_docs.py",
+    "exports.md": "plugins/exchange/test_docs.py",
     "papers.md": "analysis/test_papers.py",
     "remote-store.md": "store/test_docs.py",
     "running.md": "engine/test_docs.py",

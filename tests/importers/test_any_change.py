@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from kgbench import testing
 from kgbench.errors import ImportRefused, KgbenchError
-from kgbench.importers import inspect_files, inspect_logs, text2kgbench
+from kgbench.importers import text2kgbench
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
+from kgbench.plugins.inspect import files as inspect_files
+from kgbench.plugins.inspect import logs as inspect_logs
 from kgbench.store import EmbeddedStore
 from kgbench.validation import Data, complaints, result_shapes
 from tests.support import inspect_log, text2kg_data

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from kgbench.datasets import home
 from kgbench.errors import ImportRefused, ResourceError
-from kgbench.importers import archives, inspect_files
+from kgbench.importers import archives
 from kgbench.importers.rdf import sources
+from kgbench.plugins.inspect import files as inspect_files
 from kgbench.tasks import graphs
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kgbench import cli, entry_points
+from kgbench import cli, entry_points, resources
 from kgbench.errors import ResourceError
 from tests.plugins.core_imports import CORE_IMPORTS
 
@@ -97,6 +97,38 @@ def test_a_command_of_another_package_is_one_among_others(install) -> None:
     assert shown.index("Show to others") < shown.index("shout") < shown.index("Tasks, models")
 
 
+SUBCOMMAND = """\
+def words():
+    "Write all words."
+    print("all words")
+"""
+
+
+@pytest.mark.parametrize(("group", "command"), [("exports", "export"), ("importers", "import")])
+def test_a_subcommand_of_another_package_is_one_among_others(install, group, command) -> None:
+    """A function is a subcommand under the name of its entry point."""
+    install("more_words", {group: {"many-words": "more_words:words"}}, SUBCOMMAND)
+
+    assert printed(command, "many-words") == "all words\n"
+    assert "Write all words." in printed(command, "--help")
+
+
+def test_files_of_another_package_are_found_beside_those_of_kgbench(install, tmp_path) -> None:
+    """A query of a package that brings something is found; one with a taken name is refused."""
+    folder = tmp_path / "query_words" / "queries"
+    folder.mkdir(parents=True)
+    (folder / "own-query.rq").write_text("SELECT ?x WHERE { GRAPH ?g { ?x ?y ?z } }", "utf-8")
+    (tmp_path / "query_words" / "__init__.py").touch()
+    install("query_words", {"exports": {"words": "query_words:words"}})
+
+    assert resources.text("queries", "own-query.rq").startswith("SELECT ?x")
+    assert resources.files("queries", "own-*.rq") == [tmp_path / "query_words/queries/own-query.rq"]
+    taken = resources.files("queries", "list-*.rq")[0].name
+    (folder / taken).touch()
+    with pytest.raises(ResourceError, match=f"/{taken} and .*/{taken} have the same name"):
+        resources.files("queries", "*.rq")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
@@ -111,7 +143,7 @@ def test_an_unusable_command_is_named_and_spoils_no_other(
     install("quiet_words", {"commands": {name: "quiet_words"}}, text)
 
     assert "Check the installation" in printed("--help")
-    said = f"kgbench: the command '{name}' of quiet_words cannot be used: {reason}"
+    said = f"kgbench: '{name}' of quiet_words cannot be used: {reason}"
     assert said in capsys.readouterr().err
 
 

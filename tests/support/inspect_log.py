@@ -14,9 +14,9 @@ from typing import Any
 
 from kgbench.execution import frames
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
-from kgbench.importers import inspect_samples
-from kgbench.importers.inspect_logs import SCORER
 from kgbench.model import Call, Reply, Turn, Usage
+from kgbench.plugins.inspect import samples as inspect_samples
+from kgbench.plugins.inspect.logs import SCORER
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue
 

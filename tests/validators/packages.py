@@ -20,7 +20,7 @@ from tests.validators.checks import Check, Faults, pyshacl
 from tests.validators.programs import ROOT, package, python
 
 RECORD_SCHEMA = "KGBENCH_RECORD_SCHEMA"  # the official JSON schema of Every Eval Ever
-_CRATE_CHECK = ROOT / "tests" / "exports" / "crate_check.py"
+_CRATE_CHECK = ROOT / "tests" / "plugins" / "exchange" / "crate_check.py"
 _CROISSANT = """
 import sys, mlcroissant
 try:

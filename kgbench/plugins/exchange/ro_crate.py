@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from kgbench.exports.outgoing_run import OutgoingRun
-from kgbench.exports.tables import scores_csv, statements
-from kgbench.exports.writing import atomic_path
+from kgbench.plugins.exchange.tables import scores_csv, statements
+from kgbench.plugins.exchange.writing import atomic_path
 from kgbench.publish.description import Agent
 from kgbench.rdf import digest
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA

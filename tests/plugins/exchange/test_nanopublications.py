@@ -47,7 +47,7 @@ def export(site, out, key, code=0):
 @needs_library
 def test_each_claim_becomes_a_valid_nanopublication(site, tmp_path):
     """The library and kgbench find it valid; its IRI is a trusty IRI below the base."""
-    from kgbench.exports.nanopublications import verified
+    from kgbench.plugins.exchange.nanopublications import verified
 
     export(site, tmp_path / "out", tmp_path / "key")
 
@@ -71,7 +71,7 @@ def test_each_claim_becomes_a_valid_nanopublication(site, tmp_path):
 @pytest.mark.parametrize(("before", "after"), [("0.75", "0.95"), ("graph/pass/1", "graph/pass/2")])
 def test_every_change_is_noticed(site, tmp_path, before, after):
     """A changed number or provenance does not match the trusty IRI."""
-    from kgbench.exports.nanopublications import verified
+    from kgbench.plugins.exchange.nanopublications import verified
 
     export(site, tmp_path / "out", tmp_path / "key")
     [path] = (tmp_path / "out").iterdir()
@@ -88,7 +88,7 @@ def test_a_forged_signature_is_noticed(site, tmp_path, monkeypatch):
     import nanopub.sign_utils
     from Crypto.Hash import SHA256
 
-    from kgbench.exports.nanopublications import verified
+    from kgbench.plugins.exchange.nanopublications import verified
 
     export(site, tmp_path / "true", tmp_path / "key")
     monkeypatch.setattr(

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 import pyoxigraph as ox
 import pytest
 
-from kgbench.exports import every_eval_ever
-from kgbench.exports.judge_scores import judge_cells
 from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.judges.dialogues import newest_judgeable_run
 from kgbench.pages.conversation import conversation
 from kgbench.pages.judgements import judged_by, judgements
 from kgbench.pages.snapshot import MemoryView
+from kgbench.plugins.exchange import every_eval_ever
+from kgbench.plugins.exchange.judge_scores import judge_cells
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE, KGB

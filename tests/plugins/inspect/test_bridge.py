@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 from kgbench import testing
 from kgbench.errors import ImportRefused
-from kgbench.importers import inspect_files, inspect_logs, inspect_samples
 from kgbench.importers.load import load
 from kgbench.net.limits import Budget
+from kgbench.plugins.inspect import files as inspect_files
+from kgbench.plugins.inspect import logs as inspect_logs
+from kgbench.plugins.inspect import samples as inspect_samples
 from kgbench.store import EmbeddedStore, open_reader
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue
@@ -27,7 +29,7 @@ from tests.support import inspect_log
 from tests.support.commands import printed as command
 from tests.support.validation import assert_conforms
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "exports.md").read_text("utf-8")
 ONE, ROUNDS = "RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"
 #: Runs a task of kgbench with Inspect's mock model; the answers come from standard input.
@@ -115,7 +117,7 @@ def test_a_log_of_inspect_says_the_same_here(label, form, tmp_path):
 def test_the_example_of_the_page_runs(tmp_path):
     """The Python example of the page runs unchanged, and every label is an Inspect task."""
     (text,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    text += "from kgbench.bridges.inspect import TASKS\nprint(len(TASKS))\n"
+    text += "from kgbench.plugins.inspect.bridge import TASKS\nprint(len(TASKS))\n"
     done = subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, check=False, cwd=tmp_path
     )
@@ -369,7 +371,7 @@ def test_any_value_is_read_or_refused(value):
 def test_the_page_names_what_there_is():
     """The page's labels, task arguments, extra and command exist."""
     labels = set(re.findall(r"kgbench/([A-Z][\w-]+)", PAGE))
-    source = (ROOT / "kgbench" / "bridges" / "inspect.py").read_text("utf-8")
+    source = (ROOT / "kgbench" / "plugins" / "inspect" / "bridge.py").read_text("utf-8")
     (made,) = (
         node
         for node in ast.parse(source).body

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kgbench.errors import PublicationRefused
-from kgbench.exports.agentic import texts
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Dialogue, Json
+from kgbench.plugins.exchange.agentic import texts
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.record.withheld import disclosed
 from kgbench.tool_calls import ToolUse
@@ -28,7 +28,7 @@ _SUFFIX = "_samples.jsonl"
 def with_samples(run: OutgoingRun, records: Mapping[str, Json]) -> dict[str, bytes]:
     """Return the samples of each record by file path, and make the records refer to them.
 
-    ``records`` are those of :func:`kgbench.exports.every_eval_ever.records` for the same run.
+    ``records`` are those of :func:`.every_eval_ever.records` for the same run.
     Raises :class:`~kgbench.errors.PublicationRefused` if prompts or answers are to be left out.
     """
     if run.level >= RedactionLevel.PROMPTS:

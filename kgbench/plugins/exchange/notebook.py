@@ -12,9 +12,9 @@ from pathlib import Path
 
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
-from kgbench.exports.tables import statements
-from kgbench.exports.writing import atomic_path
 from kgbench.model import Json
+from kgbench.plugins.exchange.tables import statements
+from kgbench.plugins.exchange.writing import atomic_path
 from kgbench.rdf import queries
 
 READY_MADE = "ready-made"

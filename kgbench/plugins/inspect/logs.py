@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 
 from kgbench.errors import ImportRefused
 from kgbench.evaluation import scores_by_iri
-from kgbench.importers.inspect_files import Log
-from kgbench.importers.inspect_samples import (
+from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
+from kgbench.model import Case, Dialogue, Evaluation, Json, ModelSetup, Task, TaskClass, Verdict
+from kgbench.plugins.inspect.files import Log
+from kgbench.plugins.inspect.samples import (
     CASE,
     TURNS,
     VERDICTS,
@@ -27,8 +29,6 @@ from kgbench.importers.inspect_samples import (
     read_turn,
     read_verdict,
 )
-from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
-from kgbench.model import Case, Dialogue, Evaluation, Json, ModelSetup, Task, TaskClass, Verdict
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import Recorder
 from kgbench.software import Software

@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import PublicationRefused
-from kgbench.exports import every_eval_ever, ro_crate
 from kgbench.exports.outgoing_run import ExportRequest, read
-from kgbench.exports.writing import atomic_path
+from kgbench.plugins.exchange import every_eval_ever, ro_crate
+from kgbench.plugins.exchange.writing import atomic_path
 from kgbench.store import open_reader
 from kgbench.validation import Data, compiled, complaints, declared_shapes
 from kgbench.vocab import KGB, PROV, RDF

@@ -2,7 +2,7 @@
 """Exports a run as records of Every Eval Ever (schema 0.3.0): one per model, with all tasks.
 
 Required values that were not recorded are given as unknown, never guessed. Documents are checked
-against ``shapes/every-eval-ever.schema.json``, which follows the published description of the
+against ``every-eval-ever.schema.json``, which follows the published description of the
 format, or against the official schema file if one is given.
 """
 
@@ -23,13 +23,13 @@ from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import CONFIDENCE, Bounds
 from kgbench.errors import PublicationRefused
-from kgbench.exports import agentic
-from kgbench.exports.cells import Cell, cells
-from kgbench.exports.judge_scores import JudgeCell
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.judges.prompts import prompt_template
 from kgbench.judges.rubrics import Rubric
 from kgbench.model import Json
+from kgbench.plugins.exchange import agentic
+from kgbench.plugins.exchange.cells import Cell, cells
+from kgbench.plugins.exchange.judge_scores import JudgeCell
 from kgbench.rdf.declared import shipped
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS

@@ -149,7 +149,7 @@ def test_the_server_of_a_call_comes_back(tmp_path, monkeypatch):
     Otherwise an audit would run the call with the task's tools and report its result as forged.
     """
     pytest.importorskip("mcp", reason="the extra kgbench[mcp] is not installed")
-    monkeypatch.chdir(Path(__file__).resolve().parents[2])
+    monkeypatch.chdir(Path(__file__).resolve().parents[3])
     command_line = shlex.join([sys.executable, "-m", "tests.support.servers.mcp_server", "good"])
     spec = f"baseline:searcher?mcp={quote(f'{command_line} {tmp_path}/starts', safe='')}"
     place, logs, again = (tmp_path / name for name in ("store", "logs", "again"))

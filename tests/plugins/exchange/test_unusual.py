@@ -10,13 +10,19 @@ from datetime import UTC, datetime
 import pytest
 
 from kgbench.errors import PublicationRefused, StoreError
-from kgbench.exports import croissant, every_eval_ever, llm_kg_bench, prov_document, prov_drawing
 from kgbench.exports.outgoing_run import ExportRequest, read
-from kgbench.exports.ro_crate import CrateMetadata, write
 from kgbench.exports.statement_index import StatementIndex
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
+from kgbench.plugins.exchange import (
+    croissant,
+    every_eval_ever,
+    llm_kg_bench,
+    prov_document,
+    prov_drawing,
+)
+from kgbench.plugins.exchange.ro_crate import CrateMetadata, write
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import Block, open_store
 from kgbench.vocab import KGB, PROV, SCHEMA

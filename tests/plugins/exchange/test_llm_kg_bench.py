@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from kgbench import config
 from kgbench.cli import app
 from kgbench.errors import PublicationRefused
-from kgbench.exports import llm_kg_bench
 from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
+from kgbench.plugins.exchange import llm_kg_bench
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader, open_store
 from tests.support.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3

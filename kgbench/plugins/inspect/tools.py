@@ -21,8 +21,8 @@ from kgbench.engine.tool_turns import ToolTurns, TurnResult
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution import judging
 from kgbench.execution.judging import JudgeLimits, ToolRequest, answer_batch
-from kgbench.importers.inspect_samples import error_type
 from kgbench.model import Case, Dialogue
+from kgbench.plugins.inspect.samples import error_type
 from kgbench.tasks import tool_prompts
 from kgbench.tool_calls import Tool, ToolCall, ToolResult, ToolUse
 from kgbench.tools import budget, wording

@@ -11,8 +11,8 @@ import nbformat
 import pytest
 
 from kgbench.errors import PublicationRefused
-from kgbench.exports import notebook
 from kgbench.exports.outgoing_run import ExportRequest, read
+from kgbench.plugins.exchange import notebook
 from kgbench.publish.description import DatasetDescription
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish

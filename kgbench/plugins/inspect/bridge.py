@@ -4,8 +4,8 @@
 Every task label is an Inspect task (entry point ``inspect_ai``). Its samples are kgbench's cases,
 its solver holds the dialogue with kgbench's feedback prompts, and its scorer uses kgbench's judge.
 Judging runs in child processes with limits, as in ``kgbench run``. Tools of a case are offered
-natively (:mod:`kgbench.bridges.inspect_tools`). The metadata of samples and scores has all that
-``kgbench import inspect`` needs (:mod:`kgbench.importers.inspect_samples`).
+natively (:mod:`kgbench.plugins.inspect.tools`). The metadata of samples and scores has all that
+``kgbench import inspect`` needs (:mod:`kgbench.plugins.inspect.samples`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from inspect_ai.scorer import Score, mean, scorer, stderr
 from inspect_ai.solver import solver
 
 from kgbench import clock
-from kgbench.bridges import inspect_tools
 from kgbench.connectors import tool_protocol
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution import dialogues, frames
 from kgbench.execution.judging import JudgeLimits, judge_batch
 from kgbench.execution.pools import executor
-from kgbench.importers.inspect_logs import SCORER
-from kgbench.importers.inspect_samples import (
+from kgbench.model import Call, Case, Dialogue, Outcome, Reply, TaskClass, Turn, Usage, Verdict
+from kgbench.nearest import nearest
+from kgbench.plugins.inspect import tools as inspect_tools
+from kgbench.plugins.inspect.logs import SCORER
+from kgbench.plugins.inspect.samples import (
     CASE,
     PROTOCOL,
     STOP_OUTCOMES,
@@ -42,8 +44,6 @@ from kgbench.importers.inspect_samples import (
     read_turn,
     turn_as_json,
 )
-from kgbench.model import Call, Case, Dialogue, Outcome, Reply, TaskClass, Turn, Usage, Verdict
-from kgbench.nearest import nearest
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import TOOL_RESULTS

@@ -10,9 +10,9 @@ from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.repetitions import Item
 from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import Judgement, judgements, verdicts
-from kgbench.exports.cells import Cell
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.judges.rubrics import Rubric
+from kgbench.plugins.exchange.cells import Cell
 from kgbench.store.protocol import Store
 
 

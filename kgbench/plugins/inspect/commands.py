@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import inspect``: import Inspect AI logs of kgbench's tasks."""
+"""``kgbench import inspect`` and ``kgbench export inspect``: logs of Inspect AI."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import options
+from kgbench.cli import export_options, options
+from kgbench.cli.export_options import OutFolder, Run, Source
 from kgbench.cli.interruption import end_after
 from kgbench.cli.messages import count
+from kgbench.cli.option_groups import grouped
 
 if TYPE_CHECKING:
     from kgbench.importers.load import Summary
 
 
-def inspect(
+def import_logs(
     files: Annotated[
         list[Path],
         typer.Argument(metavar="LOG...", help="Logs of Inspect AI (.eval or .json)."),
@@ -32,9 +34,10 @@ def inspect(
     Importing the same log again, in either format, changes nothing. Logs of other tasks are
     refused; samples that ended with an error are skipped and counted.
     """
-    from kgbench.importers import inspect_files, inspect_logs
     from kgbench.importers.load import load
     from kgbench.net.limits import Budget
+    from kgbench.plugins.inspect import files as log_files
+    from kgbench.plugins.inspect import logs
     from kgbench.store import open_for_import
 
     budget = Budget(max_megabytes << 20, seconds)
@@ -42,7 +45,7 @@ def inspect(
     results: list[tuple[Summary, int]] = []
     with open_for_import(store) as opened:
         for file in files:
-            log = inspect_logs.read_run(inspect_files.read(file, budget), opened.iris)
+            log = logs.read_run(log_files.read(file, budget), opened.iris)
             results.append((load(opened, log.run), log.without_answer))
             if not json_:
                 typer.echo(_line(*results[-1]))
@@ -62,3 +65,26 @@ def _line(summary: Summary, skipped: int) -> str:
         f"{count(summary.scores, 'score')} of "
         f"{', '.join(summary.models)} ({state}){note}\nrun    {summary.run}"
     )
+
+
+@grouped
+def export_logs(
+    run: Run = None,
+    *,
+    folder: OutFolder,
+    source: Source,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as logs of Inspect AI, one for each model and task, with tool calls.
+
+    Importing them gives the same prompts, answers, tool calls and scores.
+    """
+    from kgbench import files
+    from kgbench.plugins.inspect import export
+
+    results = source.read(run)
+    logs = export.logs(results)
+    for name, log in logs.items():
+        files.write(folder / name, export_options.indented_json(log))
+    counts = {"logs": len(logs), "dialogues": sum(len(log["samples"]) for log in logs.values())}
+    export_options.report(folder, counts, json_=json_)

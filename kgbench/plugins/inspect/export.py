@@ -3,7 +3,7 @@
 
 ``kgbench import inspect`` reads them back with the same prompts, answers, tool calls and scores.
 The messages of a sample are for readers in Inspect; the import uses its metadata
-(:mod:`kgbench.importers.inspect_samples`). A case that the installed kgbench cannot generate, such
+(:mod:`kgbench.plugins.inspect.samples`). A case that the installed kgbench cannot generate, such
 as one of a published suite, is not named, and its log can be read in Inspect only.
 """
 
@@ -20,9 +20,9 @@ from itertools import groupby
 from kgbench.errors import PublicationRefused, TaskError
 from kgbench.execution import frames
 from kgbench.exports.outgoing_run import OutgoingRun, all_answered
-from kgbench.importers import inspect_samples
-from kgbench.importers.inspect_logs import SCORER
 from kgbench.model import Call, Dialogue, Json, Turn, Verdict
+from kgbench.plugins.inspect import samples
+from kgbench.plugins.inspect.logs import SCORER
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.rdf import digest
 from kgbench.record.withheld import disclosed
@@ -109,7 +109,7 @@ _GENERATE = frozenset(("temperature", "top_p", "top_k", "max_tokens", "seed", "f
 
 def _places(
     run: OutgoingRun, task: str, dialogues: Sequence[Dialogue]
-) -> Iterator[tuple[inspect_samples.CaseIdentity | None, int]]:
+) -> Iterator[tuple[samples.CaseIdentity | None, int]]:
     """Yield the case of each dialogue, and the number of dialogues so far with that case."""
     known = _cases(run, task, dialogues)
     times: Counter[str] = Counter()
@@ -120,7 +120,7 @@ def _places(
 
 def _cases(
     run: OutgoingRun, task: str, dialogues: Sequence[Dialogue]
-) -> dict[str, inspect_samples.CaseIdentity]:
+) -> dict[str, samples.CaseIdentity]:
     """Return the cases that can be generated again, by IRI."""
     label = run.catalogue.required(task, SKOS.notation)
     current = catalogue.labelled_tasks().get(label)
@@ -139,7 +139,7 @@ def _cases(
     except TaskError:  # the suite does not generate its cases
         return {}
     return {
-        run.published(cases[k].iri): inspect_samples.CaseIdentity(
+        run.published(cases[k].iri): samples.CaseIdentity(
             label, current.version, suite, _seed(run), k, cases[k].digest
         )
         for k in range(min(number, len(cases)))
@@ -155,15 +155,15 @@ def _seed(run: OutgoingRun) -> int:
 
 
 def _sample(
-    run: OutgoingRun, dialogue: Dialogue, identity: inspect_samples.CaseIdentity | None, epoch: int
+    run: OutgoingRun, dialogue: Dialogue, identity: samples.CaseIdentity | None, epoch: int
 ) -> dict[str, Json]:
     turns = [_turn(turn) for turn in dialogue.turns]
     metadata: dict[str, Json] = {"dialogue": dialogue.iri}
     if identity is not None:
-        metadata[inspect_samples.CASE] = identity.as_json()
-        metadata[inspect_samples.TURNS] = [inspect_samples.turn_as_json(turn) for turn in turns]
+        metadata[samples.CASE] = identity.as_json()
+        metadata[samples.TURNS] = [samples.turn_as_json(turn) for turn in turns]
     if dialogue.tool_protocol is not None:
-        metadata[inspect_samples.PROTOCOL] = dialogue.tool_protocol
+        metadata[samples.PROTOCOL] = dialogue.tool_protocol
     model = _model(run, dialogue.model)
     messages = list(_messages(turns, model))
     last = next(m for m in reversed(messages) if m["role"] == "assistant")
@@ -220,7 +220,7 @@ def _score(run: OutgoingRun, dialogue: str, turns: Sequence[Turn]) -> dict[str, 
         "value": _named(run, whole.scores),
         "answer": turns[-1].answer,
         "explanation": whole.outcome.value,
-        "metadata": {inspect_samples.VERDICTS: verdicts},
+        "metadata": {samples.VERDICTS: verdicts},
     }
 
 
@@ -288,7 +288,7 @@ def _result(name: str, use: ToolUse) -> dict[str, Json]:
         "tool_call_id": name,
         "function": use.call.name,
     }
-    kind = inspect_samples.error_type(use.result)
+    kind = samples.error_type(use.result)
     if kind is not None:
         message["error"] = {"type": kind, "message": use.result.text}
     return message

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from kgbench.exports.cells import Cell, cells
 from kgbench.exports.outgoing_run import OutgoingRun
-from kgbench.exports.tables import FIELDS, scores_csv, statements
-from kgbench.exports.writing import atomic_path
 from kgbench.model import Json
+from kgbench.plugins.exchange.cells import Cell, cells
+from kgbench.plugins.exchange.tables import FIELDS, scores_csv, statements
+from kgbench.plugins.exchange.writing import atomic_path
 from kgbench.publish.description import Agent
 from kgbench.vocab import DCTERMS, RDFS, SKOS, XSD
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exports of runs in the formats of other communities."""

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The subcommands of ``kgbench export`` that write formats of other communities."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgbench.cli import completion, export_options, options
+from kgbench.cli.export_options import Credit, Out, OutFolder, Run, Source
+from kgbench.cli.option_groups import grouped
+
+
+class ProvFormat(StrEnum):
+    """Formats of provenance."""
+
+    PROVN = "provn"
+    JSON = "json"
+    XML = "xml"
+    RDF = "rdf"
+    SVG = "svg"
+    PNG = "png"
+
+
+class Relation(StrEnum):
+    """Relation of the evaluator to the developers of the models."""
+
+    FIRST = "first_party"
+    THIRD = "third_party"
+    COLLABORATIVE = "collaborative"
+    OTHER = "other"
+
+
+_NEEDED = {ProvFormat.PNG: ("matplotlib",), ProvFormat.XML: ("lxml",)}
+
+
+@grouped
+def llm_kg_bench(
+    run: Run = None,
+    *,
+    source: Source,
+    out: Out = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as a result file of LLM-KG-Bench 3 (JSON).
+
+    With --redact none, importing the file gives the same dialogues and scores.
+    """
+    from kgbench.plugins.exchange import llm_kg_bench as exporting
+
+    export_options.check_destination(out, json_=json_)
+    records, unanswered = exporting.records(source.read(run))
+    export_options.write(export_options.indented_json(records), out)
+    export_options.report(out, {"records": len(records), "without_answer": unanswered}, json_=json_)
+
+
+@grouped
+def prov(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN|DIALOGUE]",
+            help="A run's id, IRI or label, or a dialogue's IRI; default: the newest run that is "
+            "not of judges.",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
+    *,
+    form: Annotated[
+        ProvFormat, typer.Option("--format", help="The output format; svg and png are drawings.")
+    ] = ProvFormat.PROVN,
+    source: Source,
+    out: Out = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export the provenance of a run or dialogue as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
+    export_options.check_destination(out, json_=json_)
+    export_options.require_packages("prov", *_NEEDED.get(form, ()))
+    from kgbench.plugins.exchange import prov_document, prov_drawing
+
+    results = source.read(name)
+    if form in (ProvFormat.SVG, ProvFormat.PNG):
+        drawn = prov_drawing.drawing(results)
+        draw = prov_drawing.svg if form is ProvFormat.SVG else prov_drawing.png
+        export_options.write(draw(drawn), out)
+        export_options.report(
+            out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_
+        )
+        return
+    document = prov_document.document(results, str(form))
+    export_options.write(prov_document.serialised(document, str(form)), out)
+    export_options.report(out, {"records": len(list(document.get_records()))}, json_=json_)
+
+
+@grouped
+def rocrate(
+    run: Run = None,
+    *,
+    folder: OutFolder,
+    source: Source,
+    credit: Credit,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as an RO-Crate 1.3: a folder, or an archive if the name ends in .zip."""
+    export_options.require_packages("rocrate")
+    from kgbench.plugins.exchange import ro_crate
+
+    describing = ro_crate.CrateMetadata(credit.licence_iri(), credit.agents())
+    results = source.read(run)
+    count = ro_crate.write(results, folder, describing)
+    export_options.report(
+        folder, {"files": count, "dialogues": len(results.dialogues)}, json_=json_
+    )
+
+
+@grouped
+def croissant(
+    run: Run = None,
+    *,
+    folder: OutFolder,
+    source: Source,
+    credit: Credit,
+    json_: options.AsJson = False,
+) -> None:
+    """Export the scores of a run as a Croissant data set, with a view as Croissant Tasks."""
+    from kgbench.plugins.exchange import croissant as exporting
+
+    of_data, made_by = credit.licence_iri(), credit.agents()
+    results = source.read(run)
+    files = exporting.write(results, folder, of_data, made_by)
+    export_options.report(
+        folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_
+    )
+
+
+@grouped
+def notebook(
+    run: Run = None,
+    *,
+    folder: OutFolder,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="PLACE",
+            help="Published N-Quads (.nq, .nq.gz, .nq.zst) to query, as a URL or path. Default: "
+            "those of the run, written beside the notebook.",
+        ),
+    ] = None,
+    source: Source,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as a Jupyter notebook that runs the declared queries on its published data."""
+    from kgbench.plugins.exchange import notebook as exporting
+
+    results = source.read(run)
+    files = exporting.write(results, folder, data)
+    export_options.report(
+        folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_
+    )
+
+
+def eee(
+    run: Run = None,
+    *,
+    folder: OutFolder,
+    store: options.Store = None,
+    choice: options.Pass = "first",
+    organisation: Annotated[
+        str, typer.Option("--organisation", metavar="NAME", help="The evaluating organisation.")
+    ] = "unknown",
+    relation: Annotated[
+        Relation,
+        typer.Option("--relation", help="Relation of the evaluator to the models' developers."),
+    ] = Relation.OTHER,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema",
+            metavar="FILE",
+            help="Validate against this JSON schema, not the bundled one.",
+        ),
+    ] = None,
+    samples: Annotated[
+        bool,
+        typer.Option(
+            "--samples", help="Also write each dialogue: prompts, answers, tool calls, scores."
+        ),
+    ] = False,
+    unprotected: options.Unprotected = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Export a run as records of Every Eval Ever 0.3: scores by model and task, without texts.
+
+    With --samples, instance-level records are written as well, without reference answers.
+    """
+    export_options.require_packages("jsonschema")
+    from kgbench import files
+    from kgbench.exports.outgoing_run import selected_run
+    from kgbench.plugins.exchange import every_eval_ever, every_eval_samples
+    from kgbench.plugins.exchange.judge_scores import judge_cells
+    from kgbench.store import open_reader
+
+    level = options.Redact.GOLD if samples else options.Redact.ANSWERS
+    wanted = export_options.run_selection(run, choice, level, unprotected)
+    results = export_options.read(wanted, store)
+    with open_reader(store) as opened:
+        judged = judge_cells(opened, results, selected_run(opened, wanted).iri)
+    now = datetime.now(UTC)
+    records = every_eval_ever.records(results, organisation, str(relation), now, judged)
+    detailed = every_eval_samples.with_samples(results, records) if samples else {}
+    every_eval_ever.check(records, schema)
+    counts = {"records": len(records)}
+    for path, content in detailed.items():
+        rows = {str(k): json.loads(row) for k, row in enumerate(content.splitlines())}
+        every_eval_ever.check(rows, None, every_eval_ever.SAMPLES)
+        files.write(folder / path, content)
+        counts["samples"] = counts.get("samples", 0) + len(rows)
+    for path, record in records.items():
+        files.write(folder / path, export_options.indented_json(record))
+    export_options.report(folder, counts, json_=json_)
+
+
+def nanopublications(
+    site: Annotated[Path, typer.Argument(metavar="DIR", help="A published folder.")],
+    *,
+    key: Annotated[
+        Path, typer.Option("--key", metavar="KEYFILE", help="An RSA key (kgbench keys new --rsa).")
+    ],
+    creator: Annotated[
+        str, typer.Option("--creator", metavar="NAME", help="The publisher, as 'Name <IRI>'.")
+    ],
+    folder: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
+    ],
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--licence", "--license", metavar="SPDX", help="An SPDX identifier or an IRI."
+        ),
+    ] = None,
+) -> None:
+    """Export each claim of a published folder as a signed nanopublication with a trusty IRI.
+
+    Nothing is sent to a server.
+    """
+    from kgbench.cli.messages import count, missing_package
+    from kgbench.plugins.exchange import nanopublications as exporting
+    from kgbench.publish import description
+
+    author = description.agent(creator)
+    licence_iri = None if licence is None else description.licence(licence)
+    try:
+        documents = dict(
+            exporting.nanopublications(site, key, author, licence_iri, datetime.now(UTC))
+        )
+        for content in documents.values():
+            exporting.verified(content)
+    except ModuleNotFoundError as error:
+        raise missing_package(error, "nanopub") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in documents.items():
+        (folder / f"{name}.trig").write_bytes(content)
+    typer.echo(f"{count(len(documents), 'nanopublication')} in {folder}")

@@ -46,12 +46,27 @@ def folder(name: str) -> Path:
     return location
 
 
+def folders(name: str) -> Iterator[Path]:
+    """Yield :func:`folder` and the folders called ``name`` of plug-ins.
+
+    Packages of others have none called ``tasks``: their task classes name their folders.
+    """
+    yield folder(name)
+    yield from sorted((_PACKAGE / "plugins").glob(f"*/{name}"))
+    if name != "tasks":
+        for package in sorted({module.split(".")[0] for module in entry_points.modules()}):
+            spec = None if package == "kgbench" else find_spec(package)
+            for location in (spec and spec.submodule_search_locations) or ():
+                if Path(location, name).is_dir():
+                    yield Path(location, name)
+
+
 def path(name: str, *parts: str) -> Path:
     """Return the path of a declared file, for example ``path("shapes", "results.ttl")``."""
     location = folder(name).joinpath(*parts)
     if location.exists():
         return location
-    for other in _plugin_folders(name):
+    for other in folders(name):
         if other.joinpath(*parts).exists():
             return other.joinpath(*parts)
     raise ResourceError(f"the declared resource {name}/{'/'.join(parts)} is missing at {location}")
@@ -63,7 +78,7 @@ def files(name: str, pattern: str) -> list[Path]:
     Raises :class:`~kgbench.errors.ResourceError` if two of them have the same path.
     """
     found: dict[Path, Path] = {}
-    for location in (folder(name), *_plugin_folders(name)):
+    for location in folders(name):
         for file in location.glob(pattern):
             other = found.setdefault(file.relative_to(location), file)
             if other != file:
@@ -74,14 +89,3 @@ def files(name: str, pattern: str) -> list[Path]:
 def text(name: str, *parts: str) -> str:
     """Return the text of a declared file (UTF-8)."""
     return path(name, *parts).read_text(encoding="utf-8")
-
-
-def _plugin_folders(name: str) -> Iterator[Path]:
-    """Yield the folders called ``name`` of plug-ins; other packages name each task by itself."""
-    yield from sorted((_PACKAGE / "plugins").glob(f"*/{name}"))
-    if name != "tasks":
-        for package in sorted({module.split(".")[0] for module in entry_points.modules()}):
-            spec = None if package == "kgbench" else find_spec(package)
-            for location in (spec and spec.submodule_search_locations) or ():
-                if Path(location, name).is_dir():
-                    yield Path(location, name)

@@ -23,7 +23,7 @@ CSVW = Namespace("http://www.w3.org/ns/csvw#")
 def graph(folder: str, pattern: str) -> Graph:
     """Return all files of a declared folder that match ``pattern``, in one graph."""
     found = Graph()
-    for path in sorted(resources.folder(folder).glob(pattern)):
+    for path in resources.files(folder, pattern):
         content = path.read_bytes()
         triples = ox.serialize(
             (quad.triple for quad in quads(content)), format=ox.RdfFormat.N_TRIPLES

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import import_answers, import_rdf, import_text2sparql, options, plug_ins
+from kgbench.cli import import_rdf, options, plug_ins
 from kgbench.cli.messages import count
 from kgbench.cli.progress import progress
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgbench.store.protocol import Store
 
 GROUP = "kgbench.importers"  # of plug-ins
-_OWN = ("rdf", "llm-kg-bench", "text2kgbench", "text2sparql", "spinach", "grasp")
+_OWN = ("rdf", "llm-kg-bench", "text2kgbench")
 _SUITE = re.compile(r"[A-Za-z0-9._-]+")
 _MANY = 100_000  # dialogues, whose files the engine has not merged when an import ends
 
@@ -34,9 +34,6 @@ def command(app: typer.Typer) -> None:
     group.command("rdf")(import_rdf.rdf)
     group.command("llm-kg-bench")(llm_kg_bench)
     group.command("text2kgbench")(text2kgbench)
-    group.command("text2sparql")(import_text2sparql.text2sparql)
-    group.command("spinach")(import_answers.spinach)
-    group.command("grasp")(import_answers.grasp)
     for name, function in plug_ins.usable(GROUP, _OWN).items():
         group.command(name)(function)
     app.add_typer(group, name="import")

@@ -82,7 +82,7 @@ def calibration_set(rubric: Rubric) -> CalibrationSet | None:
 @cache
 def calibration_sets() -> tuple[CalibrationSet, ...]:
     """Return every declared calibration set, sorted by IRI."""
-    declared = Declared(*sorted(resources.folder("rubrics").glob("*.ttl")))
+    declared = Declared(*resources.files("rubrics", "*.ttl"))
     sets = [_set(declared, node) for node in declared.instances(KGB.CalibrationSet)]
     return tuple(sorted(sets, key=lambda calibration: calibration.iri))
 

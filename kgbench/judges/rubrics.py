@@ -91,7 +91,7 @@ def rubrics() -> Mapping[str, Rubric]:
 @cache
 def all_rubric_versions() -> tuple[Rubric, ...]:
     """Return every version of every declared rubric, sorted by name and version."""
-    declared = Declared(*sorted(resources.folder("rubrics").glob("*.ttl")))
+    declared = Declared(*resources.files("rubrics", "*.ttl"))
     versions = [_rubric(declared, node) for node in declared.instances(KGB.Rubric)]
     return tuple(sorted(versions, key=lambda version: (version.name, int(version.version))))
 

@@ -81,7 +81,7 @@ class Query:
 @cache
 def names() -> tuple[str, ...]:
     """Return the names of all queries, sorted."""
-    return tuple(sorted(path.stem for path in resources.folder("queries").glob("*.rq")))
+    return tuple(sorted(path.stem for path in resources.files("queries", "*.rq")))
 
 
 @cache

@@ -44,8 +44,8 @@ def files() -> Iterator[Path]:
     """Yield the declared Turtle files that belong into the catalogue, in a fixed order."""
     yield resources.path("store", "layout.ttl")
     for name in ("ontology", "queries", "rubrics"):
-        yield from sorted(resources.folder(name).glob("*.ttl"))
-    yield from sorted(resources.folder("tasks").glob("*/task.ttl"))
+        yield from resources.files(name, "*.ttl")
+    yield from resources.files("tasks", "*/task.ttl")
 
 
 def load(store: _Target) -> None:

@@ -244,7 +244,8 @@ def _with_new_labels(task_class: TaskClass, others: Mapping[str, TaskClass]) -> 
 
 @cache
 def _own_folders() -> Mapping[str, Path]:
-    return {path.parent.name: path.parent for path in resources.folder("tasks").glob("*/task.ttl")}
+    declared = resources.files("tasks", f"*/{DECLARATION}")
+    return {path.parent.name: path.parent for path in declared}
 
 
 def _foreign_folder(name: str) -> Path:

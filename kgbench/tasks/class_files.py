@@ -184,8 +184,8 @@ def _why_outside(path: Path) -> str | None:
 def _task_folder(folder: Path) -> Path | None:
     """Return the task folder that is or contains ``folder``; ``None`` if there is none."""
     resolved = folder.resolve()
-    own = resources.folder("tasks").resolve()
-    if own in resolved.parents:  # folders without a declaration are shared by several classes
+    own = {place.resolve() for place in resources.folders("tasks")}
+    if own & {*resolved.parents}:  # folders without a declaration are shared by several classes
         return resolved
     for parent in (resolved, *resolved.parents):
         if (parent / DECLARATION).is_file():

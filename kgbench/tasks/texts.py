@@ -71,7 +71,7 @@ def read_all(folder: Path) -> None:
 
 def read_all_shared() -> None:
     """Read the texts that task classes share; see :func:`read_all`."""
-    for folder in resources.folder("tasks").iterdir():
+    for folder in resources.files("tasks", "*"):
         if folder.is_dir() and not (folder / catalogue.DECLARATION).is_file():
             read_all(folder)
 

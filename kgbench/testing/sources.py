@@ -111,7 +111,7 @@ def _write_dist_info(project: Path, folder: Path) -> None:
 
 
 def _project_folder(folder: Path) -> Path | None:
-    if resources.folder("tasks").resolve() in folder.parents:
+    if {place.resolve() for place in resources.folders("tasks")} & {*folder.parents}:
         return None
     return next(
         (parent for parent in (folder, *folder.parents) if (parent / PROJECT).is_file()), None

@@ -12,9 +12,9 @@ import pytest
 from kgbench.errors import EvaluationError
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
-from kgbench.importers import spinach
 from kgbench.importers.load import load
-from kgbench.importers.published_answers import imported_run
+from kgbench.plugins.challenges import spinach
+from kgbench.plugins.challenges.published_answers import imported_run
 from kgbench.record import reading
 from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored
 from kgbench.store.embedded import EmbeddedStore

@@ -17,10 +17,10 @@ from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor
-from kgbench.importers import spinach
 from kgbench.importers.load import load
-from kgbench.importers.published_answers import imported_run
 from kgbench.model import Outcome
+from kgbench.plugins.challenges import spinach
+from kgbench.plugins.challenges.published_answers import imported_run
 from kgbench.policies.policy import policies
 from kgbench.record import reading
 from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored

@@ -13,8 +13,8 @@ import pytest
 import ruamel.yaml
 
 from kgbench.execution.engines import engine
-from kgbench.importers import grasp, spinach
 from kgbench.model import QueryResult
+from kgbench.plugins.challenges import grasp, spinach
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.means import mean, unanswered
 from kgbench.policies.policy import policy

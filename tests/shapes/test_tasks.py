@@ -13,7 +13,7 @@ from kgbench.rdf.declared import quads
 from kgbench.vocab import KGB, XSD
 from tests.support.validation import report
 
-TASKS = sorted(resources.folder("tasks").glob("*/task.ttl"))
+TASKS = resources.files("tasks", "*/task.ttl")
 
 
 def _triples(path: Path) -> list[ox.Quad]:

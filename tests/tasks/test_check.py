@@ -292,7 +292,7 @@ def test_own_task_classes_pass() -> None:
 
     The items for judges are in a store, so their class has no cases of its own.
     """
-    every = list(check_folder(resources.folder("tasks")))
+    every = [each for folder in resources.folders("tasks") for each in check_folder(folder)]
     assert {check.task_class for check in every} == set(catalogue.task_classes())
     checks = [check for check in every if check.task_class != "JudgeVerdict"]
     assert [

@@ -28,7 +28,7 @@ DECLARATION = (
 )
 FILES = sorted(
     path
-    for path in resources.folder("tasks").glob("*/*")
+    for path in resources.files("tasks", "*/*")
     if path.is_file() and path.name != "task.ttl" and path.suffix not in {".sha256", ".py"}
 )
 

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import ImportRefused
 from kgbench.model import Call, Json, Reply, Turn, Usage
-from kgbench.tasks import grasp_tools
+from kgbench.plugins.challenges import grasp_tools
 from kgbench.tool_calls import TOOL_RESULTS, Fault, ToolCall, ToolOutcome, ToolResult, ToolUse
 from kgbench.tools import arguments, wording
 from kgbench.vocab import BASE

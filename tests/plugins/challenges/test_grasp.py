@@ -16,17 +16,17 @@ from kgbench.datasets import home
 from kgbench.errors import ImportRefused
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
-from kgbench.importers import grasp
-from kgbench.importers.grasp_messages import EXTRACTION, Transcript, transcript
 from kgbench.importers.load import load
-from kgbench.importers.published_answers import imported_run
 from kgbench.model import Reply
+from kgbench.plugins.challenges import grasp, grasp_tools
+from kgbench.plugins.challenges.grasp_messages import EXTRACTION, Transcript, transcript
+from kgbench.plugins.challenges.published_answers import imported_run
 from kgbench.record import reading
 from kgbench.record.dialogues import dialogues
 from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.reevaluation.tool_audit import Audit, audit
 from kgbench.store.embedded import EmbeddedStore
-from kgbench.tasks import graphs, grasp_tools
+from kgbench.tasks import graphs
 from kgbench.tool_calls import TOOL_RESULTS, ToolCall, ToolOutcome, ToolResult
 from kgbench.tools import wording
 from kgbench.worlds.generator import World

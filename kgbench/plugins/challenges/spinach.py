@@ -16,11 +16,11 @@ from typing import Final
 
 from kgbench.datasets import json_files
 from kgbench.errors import EvaluationError, ImportRefused
-from kgbench.importers.published_answers import AnswerFile, Benchmark, PublishedAnswer
 from kgbench.model import Call, Json, QueryResult, Reply, Turn
+from kgbench.plugins.challenges.published_answers import AnswerFile, Benchmark, PublishedAnswer
+from kgbench.plugins.challenges.recorded_questions import SPINACH
 from kgbench.policies.results import from_bindings, to_json
 from kgbench.software import Software
-from kgbench.tasks.recorded_questions import SPINACH
 
 BENCHMARK: Final = Benchmark(
     "spinach", SPINACH.NAME, Software("SPINACH", "1"), datetime(2024, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ there or in ``outputs/``. Queries are executed on the installed graph with the n
 knowledge graph.
 
 Each message of the model becomes a turn, with its tool calls and their results
-(:mod:`kgbench.importers.grasp_messages`). The first prompt is the system message and the question;
+(:mod:`.grasp_messages`). The first prompt is the system message and the question;
 the answer is the final query of the run.
 """
 
@@ -21,11 +21,11 @@ from typing import Final
 
 from kgbench.datasets import json_files
 from kgbench.errors import ImportRefused
-from kgbench.importers.grasp_messages import transcript
-from kgbench.importers.published_answers import AnswerFile, Benchmark, PublishedAnswer
 from kgbench.model import Json
+from kgbench.plugins.challenges.grasp_messages import transcript
+from kgbench.plugins.challenges.published_answers import AnswerFile, Benchmark, PublishedAnswer
+from kgbench.plugins.challenges.recorded_questions import GRASP
 from kgbench.software import Software
-from kgbench.tasks.recorded_questions import GRASP
 
 BENCHMARK: Final = Benchmark(
     "grasp", GRASP.NAME, Software("GRASP", "1"), datetime(2025, 1, 1, tzinfo=UTC)

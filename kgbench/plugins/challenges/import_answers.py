@@ -14,7 +14,7 @@ from kgbench.cli import options
 from kgbench.cli.messages import count
 
 if TYPE_CHECKING:
-    from kgbench.importers.published_answers import AnswerFile, Benchmark
+    from kgbench.plugins.challenges.published_answers import AnswerFile, Benchmark
 
 
 def spinach(
@@ -35,7 +35,7 @@ def spinach(
     'kgbench reevaluate --policy NAME' judges them again without an endpoint. Importing again
     changes nothing.
     """
-    from kgbench.importers import spinach as importing
+    from kgbench.plugins.challenges import spinach as importing
 
     answers = [importing.read(file) for path in paths for file in importing.files(path)]
     _load(importing.BENCHMARK, answers, store, json_=json_)
@@ -66,7 +66,7 @@ def grasp(
 
     Importing again changes nothing.
     """
-    from kgbench.importers import grasp as importing
+    from kgbench.plugins.challenges import grasp as importing
 
     _load(importing.BENCHMARK, list(importing.read(folder, graph)), store, json_=json_)
 
@@ -75,7 +75,7 @@ def _load(
     benchmark: Benchmark, files: Sequence[AnswerFile], store: str | None, *, json_: bool
 ) -> None:
     from kgbench.importers.load import load_each
-    from kgbench.importers.published_answers import imported_run
+    from kgbench.plugins.challenges.published_answers import imported_run
     from kgbench.store import open_for_import
 
     with open_for_import(store) as opened:

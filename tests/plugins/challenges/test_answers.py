@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import ImportRefused
-from kgbench.importers import grasp, spinach
 from kgbench.importers.load import load
-from kgbench.importers.published_answers import imported_run
+from kgbench.plugins.challenges import grasp, spinach
+from kgbench.plugins.challenges.published_answers import imported_run
 from kgbench.record import reading
 from kgbench.store import open_reader
 from kgbench.store.embedded import EmbeddedStore

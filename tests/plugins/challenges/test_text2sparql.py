@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.datasets import home
 from kgbench.errors import ImportRefused
-from kgbench.importers import text2sparql_files
+from kgbench.plugins.challenges import text2sparql_files
 from kgbench.store import open_reader
 from kgbench.vocab import KGB, OUTCOME
 from tests.support import text2sparql_data as data

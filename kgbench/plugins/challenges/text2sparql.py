@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun, Item
 from kgbench.importers.repeatable import Repeatable
-from kgbench.importers.text2sparql_files import Answer, SystemFiles
 from kgbench.model import (
     Call,
     Case,
@@ -28,6 +27,7 @@ from kgbench.model import (
     Task,
     Turn,
 )
+from kgbench.plugins.challenges.text2sparql_files import Answer, SystemFiles
 from kgbench.policies.policy import policy
 from kgbench.rdf import canonical_json, digest, double, string
 from kgbench.record import Recorder

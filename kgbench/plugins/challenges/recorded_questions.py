@@ -14,9 +14,10 @@ from typing import Final
 
 from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.plugins.challenges import grasp_tools
 from kgbench.policies.policy import policies
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.tasks import graphs, grasp_tools, typed_answers
+from kgbench.tasks import graphs, typed_answers
 from kgbench.tool_calls import ToolCall, ToolResult
 
 _FORM: Final = re.compile(r"\b(?:SELECT|ASK)\b", re.IGNORECASE)
@@ -83,7 +84,7 @@ class GraspQuestions(RecordedQuestions):
     def again(
         self, case: Case, call: ToolCall, result: ToolResult, prompt: str
     ) -> Mapping[str, Json] | str:
-        """See :func:`kgbench.tasks.grasp_tools.again`; the graph has to be installed."""
+        """See :func:`.grasp_tools.again`; the graph has to be installed."""
         arguments = grasp_tools.again(call, result, prompt)
         obstacle = None if isinstance(arguments, str) else typed_answers.policy_obstacle(case, self)
         return obstacle or arguments
@@ -95,15 +96,15 @@ class GraspQuestions(RecordedQuestions):
         arguments: Mapping[str, Json],
         executor: Executor,
     ) -> ToolResult:
-        """See :func:`kgbench.tasks.grasp_tools.use`."""
+        """See :func:`.grasp_tools.use`."""
         return grasp_tools.use(arguments, typed_answers.graph_of(case, self), executor)
 
     def agree(self, recorded: ToolResult, new_result: ToolResult) -> bool:
-        """See :func:`kgbench.tasks.grasp_tools.agree`."""
+        """See :func:`.grasp_tools.agree`."""
         return grasp_tools.agree(recorded, new_result)
 
     def why_different(self, recorded: ToolResult, new_result: ToolResult) -> str | None:
-        """See :func:`kgbench.tasks.grasp_tools.why_different`."""
+        """See :func:`.grasp_tools.why_different`."""
         return grasp_tools.why_different(recorded, new_result)
 
 

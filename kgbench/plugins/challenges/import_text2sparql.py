@@ -33,8 +33,8 @@ def text2sparql(
     changes nothing.
     """
     from kgbench.importers.load import load_each
-    from kgbench.importers.text2sparql import imported_run, write_averages
-    from kgbench.importers.text2sparql_files import read
+    from kgbench.plugins.challenges.text2sparql import imported_run, write_averages
+    from kgbench.plugins.challenges.text2sparql_files import read
     from kgbench.store import open_for_import
 
     challenge = read(folder)

@@ -39,7 +39,7 @@ PANELS = {
         "view",
     ),
     "Judge again": ("reevaluate", "judge", "review", "invalidate"),
-    "Show to others": ("serve", "publish", "export", "keys", "mcp", "ask"),
+    "Show to others": ("serve", "publish", "export", "keys", "mcp"),
     "Tasks, models and data": (
         "tasks",
         "models",

@@ -114,7 +114,7 @@ def install(
     The data are verified before they replace an earlier installation. Read the terms first:
     'kgbench datasets show NAME'.
     """
-    from kgbench.datasets import descriptions, text2sparql
+    from kgbench.datasets import descriptions, installers
     from kgbench.errors import ImportRefused
     from kgbench.net.limits import Budget
 
@@ -123,7 +123,8 @@ def install(
     described = descriptions.describe(name)
     if copy is not None and "://" not in copy and not Path(copy).exists():
         raise ImportRefused(f"no such file or folder: {copy}")
-    if unverified and name not in text2sparql.NAMES:
+    plugged = name in installers.names()
+    if unverified and not (plugged and installers.installer(name).may_differ):
         raise typer.BadParameter(
             f"it does not apply to {name}: see 'kgbench datasets install --help'",
             param_hint="--unverified",
@@ -165,21 +166,17 @@ def _installed(
     unverified: bool,
 ) -> InstallationResult:
     """Install a data set with the installer for its kind."""
-    from kgbench.datasets import blinkg, question_sets, text2sparql, w3c_tests
     from kgbench.datasets import install as installing
+    from kgbench.datasets import installers
     from kgbench.datasets.text2kgbench import parts, read_part
     from kgbench.importers.text2kgbench_tasks import part_tasks
 
     def tasks(root: Path) -> list[dict[str, Json]]:
         return [task for part in parts(root) for task in part_tasks(read_part(root, *part))]
 
-    if described.name in text2sparql.NAMES:
-        return question_sets.install(described, copy, budget, unverified=unverified)
+    if described.name in installers.names():
+        return installers.installer(described.name).install(described, copy, budget, unverified)
     folder = None if copy is None else Path(copy)
-    if described.name == w3c_tests.NAME:
-        return w3c_tests.install(described, folder)
-    if described.name == blinkg.NAME:
-        return blinkg.install(described, folder)
     if described.url:
         return installing.install(described, folder, tasks, advance, budget)
     return _install_graph(described, folder)

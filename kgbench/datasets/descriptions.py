@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of the data sets that can be installed, declared in ``ontology/datasets.ttl``."""
+"""Descriptions of the data sets that can be installed, declared in ``ontology/``."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 
 import pyoxigraph as ox
 
 from kgbench import resources
-from kgbench.datasets import text2sparql
+from kgbench.datasets import installers
 from kgbench.errors import ResourceError
-from kgbench.rdf.declared import shipped
+from kgbench.rdf.declared import Declared
 from kgbench.vocab import DCAT, DCTERMS, SCHEMA, SPDX
 
-_MANIFESTS = {
-    "text2kgbench": ("Text2KG", "files.sha256"),
-    "rdf-tests": ("W3cRdf12", "files.sha256"),
-    "blinkg": ("BlinkgMappings", "files.sha256"),
-    **{name: ("Text2SparqlQuestions", f"{name}.sha256") for name in text2sparql.NAMES},
-}
-_FILES = ("beastiary",)  # data sets of one file
+_TEXT2KGBENCH = "text2kgbench"
+_CHECKSUMS = ("Text2KG", "files.sha256")  # of its files
+_BEASTIARY = "beastiary"  # has one file
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Description:
 
 def names() -> list[str]:
     """Return the names of all data sets that can be installed."""
-    return sorted([*_MANIFESTS, *_FILES])
+    return sorted([_TEXT2KGBENCH, _BEASTIARY, *installers.names()])
 
 
 def describe(name: str) -> Description:
@@ -55,7 +52,7 @@ def describe(name: str) -> Description:
     """
     if name not in names():
         raise ResourceError(f"there is no data set '{name}'; there are: {', '.join(names())}")
-    declared = shipped("ontology", "datasets.ttl")
+    declared = _declared()
     (node,) = declared.subjects(DCTERMS.identifier, ox.Literal(name))
     values = declared.texts
     (distribution,) = values(node, DCAT.distribution)
@@ -75,14 +72,20 @@ def describe(name: str) -> Description:
         rights=tuple(
             value for resource in (node, *parts) for value in values(resource, DCTERMS.rights)
         ),
-        files=_files(name, expected)
-        if name in _MANIFESTS
-        else {values(ox.NamedNode(distribution), DCTERMS["title"])[0]: expected},
+        files={values(ox.NamedNode(distribution), DCTERMS["title"])[0]: expected}
+        if name == _BEASTIARY
+        else _files(name, expected),
     )
 
 
+@cache
+def _declared() -> Declared:
+    return Declared(*resources.files("ontology", "*datasets.ttl"))
+
+
 def _files(name: str, expected: str) -> dict[str, str]:
-    text = resources.text("tasks", *_MANIFESTS[name])
+    listed = _CHECKSUMS if name == _TEXT2KGBENCH else installers.installer(name).checksums
+    text = resources.text("tasks", *listed)
     if hashlib.sha256(text.encode("utf-8")).hexdigest() != expected:
         raise ResourceError(
             f"the list of files of {name} is not the declared one: reinstall kgbench"

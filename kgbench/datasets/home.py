@@ -12,6 +12,7 @@ from kgbench.model import Json
 
 VARIABLE = "KGBENCH_DATASETS"
 RECORD = "installed.json"
+GRAPH = "graph.nt"  # of a data set that has a graph, which has the name of the data set
 
 
 def home() -> Path:

@@ -22,7 +22,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.datasets import damage, home, text2sparql
+from kgbench.datasets import damage, home, installers
 from kgbench.errors import EvaluationError, ResourceError, TaskError
 from kgbench.model import Case
 from kgbench.tasks import bestiary, bestiary_twins, catalogue, serialising
@@ -125,11 +125,11 @@ def install(source: Path) -> Path:
 
 def _names() -> tuple[str, ...]:
     """Return the names of published graphs, installed or not."""
-    return (PUBLISHED, *text2sparql.WITH_GRAPH)
+    return (PUBLISHED, *installers.with_graph())
 
 
 def _path(name: str) -> Path:
-    return home.folder_of(name) / text2sparql.GRAPH
+    return home.folder_of(name) / home.GRAPH
 
 
 def _install_hint(name: str) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kgbench import config
-from kgbench.datasets import home, text2sparql
+from kgbench.datasets import home
+from kgbench.plugins.challenges import question_files
 from kgbench.policies.policy import policy
 from kgbench.tasks import catalogue
 from tests.support import text2sparql_data as data
@@ -39,7 +40,7 @@ def test_everything_declared_is_named() -> None:
     """The page names each data set, parameter and metric."""
     declared = catalogue.task_class("Text2SparqlQuestions")
     metrics = policy("text2sparql-2025").answer_metrics
-    for name in (*text2sparql.NAMES, *declared.parameters, *declared.metrics, *metrics):
+    for name in (*question_files.NAMES, *declared.parameters, *declared.metrics, *metrics):
         assert f"`{name}`" in PAGE, name
 
 

@@ -27,6 +27,7 @@ from kgbench.model import (
     Task,
     Turn,
 )
+from kgbench.plugins.challenges import text2sparql_questions
 from kgbench.plugins.challenges.text2sparql_files import Answer, SystemFiles
 from kgbench.policies.policy import policy
 from kgbench.rdf import canonical_json, digest, double, string
@@ -34,7 +35,7 @@ from kgbench.record import Recorder
 from kgbench.software import Software
 from kgbench.store.iris import Iris, id_from, slug
 from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, text2sparql_questions
+from kgbench.tasks import catalogue
 from kgbench.vocab import DCTERMS, DQV, RDF, SKOS
 
 POLICY = "text2sparql-2025"

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kgbench.datasets import home, json_files, text2sparql
-from kgbench.datasets.text2sparql import Question, QuestionFile
+from kgbench.datasets import home, json_files
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
+from kgbench.plugins.challenges import question_files
+from kgbench.plugins.challenges.question_files import Question, QuestionFile
 
 AVERAGE: Final = "average"
 SCORES: Final = ("set_P", "set_recall", "set_F", "ndcg")
@@ -149,7 +150,9 @@ def _questions(root: Path, prefix: str, files: Sequence[Path]) -> tuple[Path, Qu
     beside = [*root.parent.glob("*.y*ml"), *(root.parent / prefix).glob("*.y*ml")]
     for group in (files, sorted(beside)):
         candidates = [path for path in group if path.suffix in (".yml", ".yaml")]
-        read_files = [(path, text2sparql.read(path)) for path in candidates if _is_questions(path)]
+        read_files = [
+            (path, question_files.read(path)) for path in candidates if _is_questions(path)
+        ]
         fitting = [
             (path, questions) for path, questions in read_files if questions.prefix == prefix
         ]
@@ -159,7 +162,7 @@ def _questions(root: Path, prefix: str, files: Sequence[Path]) -> tuple[Path, Qu
         if fitting:
             return fitting[0]
     if home.installation_record(prefix) is not None:
-        return home.folder_of(prefix) / text2sparql.QUESTIONS, text2sparql.installed(prefix)
+        return home.folder_of(prefix) / question_files.QUESTIONS, question_files.installed(prefix)
     raise ImportRefused(
         f"{root} has answers about {prefix} and no file with its questions: put that file beside "
         f"it, or run 'kgbench datasets install {prefix} --from PATH'"

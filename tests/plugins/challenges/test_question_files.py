@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.datasets import home, text2sparql
+from kgbench.datasets import home
 from kgbench.errors import ImportRefused
+from kgbench.plugins.challenges import question_files
 from kgbench.store import open_reader
 from kgbench.tasks import catalogue, graph_schema
 from tests.publish.static import serving
@@ -40,7 +41,7 @@ def install(source: object, *options: str, name: str = data.NAME) -> dict[str, o
 
 def test_questions_are_read_with_all_languages(folder: Path) -> None:
     """Texts, queries and required orders are read; a repeated key is a remark."""
-    found = text2sparql.read(folder / "questions.yml")
+    found = question_files.read(folder / "questions.yml")
 
     assert (found.dataset, found.prefix, found.year) == (data.DATASET, data.NAME, 2025)
     assert found.languages == ("en", "de")
@@ -72,7 +73,7 @@ def test_what_is_no_question_file_is_refused(
     assert before in data.QUESTIONS
     (folder / "questions.yml").write_text(data.QUESTIONS.replace(before, after), encoding="utf-8")
     with pytest.raises(ImportRefused, match=why.replace("(", r"\(")):
-        text2sparql.read(folder / "questions.yml")
+        question_files.read(folder / "questions.yml")
 
 
 def test_hostile_yaml_makes_no_object_and_no_gigabytes(folder: Path) -> None:
@@ -81,13 +82,13 @@ def test_hostile_yaml_makes_no_object_and_no_gigabytes(folder: Path) -> None:
     trap = folder / "trap"
     path.write_text(f"a: !!python/object/apply:pathlib.Path.touch ['{trap}']\n", encoding="utf-8")
     with pytest.raises(ImportRefused):
-        text2sparql.read(path)
+        question_files.read(path)
     assert not trap.exists()
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 12)]
     path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(ImportRefused, match="aliases counted"):
-        text2sparql.read(path)
+        question_files.read(path)
 
 
 def test_another_checksum_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ def test_archives_and_addresses_are_taken(folder: Path, tmp_path: Path) -> None:
     with serving(archives) as url:
         for source in (folder, archives / "a.zip", archives / "a.tgz", f"{url}a.zip"):
             assert install(source, "--unverified")["tasks"] == 10
-            graph = home.folder_of(data.NAME) / text2sparql.GRAPH
+            graph = home.folder_of(data.NAME) / home.GRAPH
             installed.add(hashlib.sha256(graph.read_bytes()).hexdigest())
             record = home.installation_record(data.NAME)
             assert record is not None
@@ -191,7 +192,7 @@ def test_the_edition_of_2026_is_installed(folder: Path, about: str) -> None:
     (folder / "benchmark" / "questions_ck26.yaml").write_text(text, encoding="utf-8")
     (folder / "questions_other.yml").write_text("questions: [", encoding="utf-8")
     said = install(folder, "--unverified", name="ck26")
-    installed = text2sparql.read(home.folder_of("ck26") / text2sparql.QUESTIONS)
+    installed = question_files.read(home.folder_of("ck26") / question_files.QUESTIONS)
     assert installed.languages == ("en", "de", "pt-BR")
     assert said["tasks"] == 3 * (2 + 3)  # languages: prompts without tools and with them
     assert said["differing"] == ["graphs/prod-inst.ttl"]
@@ -266,4 +267,4 @@ def test_the_published_data_sets_are_the_declared_ones(
     assert (said["files"], said["tasks"], said["differing"]) == (2, 5, [])
     said = install(external_data / "text2sparql-2025", name="db25")
     assert (said["files"], said["tasks"], said["differing"]) == (1, 0, [])
-    assert len(text2sparql.installed("db25").questions) == 100
+    assert len(question_files.installed("db25").questions) == 100

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.datasets import w3c_tests
-from kgbench.datasets.w3c_tests import EVALUATION, SYNTAX, W3cTest
 from kgbench.errors import TaskError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
+from kgbench.plugins.challenges import w3c_tests
+from kgbench.plugins.challenges.w3c_tests import EVALUATION, SYNTAX, W3cTest
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
 from kgbench.policies.node_numbers import Row
 from kgbench.rdf.triple_terms import cells

@@ -22,7 +22,8 @@ from kgbench.config import model_setup
 from kgbench.datasets import home
 from kgbench.engine.spending import Limits, Spending
 from kgbench.errors import TaskError
-from kgbench.serve import question_answering, startup
+from kgbench.plugins.challenges import question_answering
+from kgbench.serve import startup
 from kgbench.serve.settings import Settings
 from kgbench.store import open_reader
 from kgbench.tasks import graph_schema

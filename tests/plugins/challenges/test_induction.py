@@ -9,10 +9,10 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.mapping.execution import execute_mapping
-from kgbench.mapping.induction import Induced, induce_rules, mapping, template_text
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.listings import listings
 from kgbench.mapping.sources import Data
+from kgbench.plugins.challenges.induction import Induced, induce_rules, mapping, template_text
 
 BOATS = """{"boats": [
     {"no": 7, "name": "Ida", "of": "K/1", "built": "1.50"},

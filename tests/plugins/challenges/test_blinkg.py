@@ -12,17 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from kgbench.datasets import blinkg, descriptions, home
+from kgbench.datasets import descriptions, home
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.model import Case, Outcome, Verdict
-from kgbench.tasks import blinkg_mappings, catalogue
+from kgbench.plugins.challenges import blinkg, blinkg_mappings
+from kgbench.tasks import catalogue
 from kgbench.testing import contract
 from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
 from tests.support.commands import printed as command
 
 NAME = "BlinkgMappings"
-PAGE = Path(__file__).parents[2] / "docs" / "challenges.md"
+PAGE = Path(__file__).parents[3] / "docs" / "challenges.md"
 #: Published graphs that no mapping produces from their files: F1 of the reference, and why.
 NOT_MADE = {
     "1E": (20 / 24, "four first and last names; the files have whole names, which RML cannot split")

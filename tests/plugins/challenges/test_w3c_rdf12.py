@@ -13,18 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from kgbench.datasets import descriptions, home, w3c_tests
+from kgbench.datasets import descriptions, home
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.execution.engines import engine
 from kgbench.model import Outcome
-from kgbench.tasks import catalogue, w3c_rdf12
+from kgbench.plugins.challenges import w3c_rdf12, w3c_tests
+from kgbench.tasks import catalogue
 from kgbench.testing import contract
 from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
 from tests.support.commands import printed as command
 
 NAME = "W3cRdf12"
-PAGE = Path(__file__).parents[2] / "docs" / "challenges.md"
+PAGE = Path(__file__).parents[3] / "docs" / "challenges.md"
 HEAD = """\
 @prefix mf: <http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#> .
 @prefix qt: <http://www.w3.org/2001/sw/DataAccess/tests/test-query#> .

@@ -11,11 +11,11 @@ from itertools import pairwise
 import pyoxigraph as ox
 import pytest
 
-from kgbench.datasets.w3c_manifests import entries
-from kgbench.datasets.w3c_tests import FORMATS, RESULTS, quads
 from kgbench.execution.engines import engine
+from kgbench.plugins.challenges.w3c_manifests import entries
+from kgbench.plugins.challenges.w3c_rdf12 import rows, solutions
+from kgbench.plugins.challenges.w3c_tests import FORMATS, RESULTS, quads
 from kgbench.policies.blank_nodes import compare_rows
-from kgbench.tasks.w3c_rdf12 import rows, solutions
 
 # Tests that Oxigraph fails, with the reason; a test that passes must not be listed here.
 _XML = "XML literals keep all namespaces in scope, where exclusive canonicalisation drops them"

@@ -19,9 +19,9 @@ import pyoxigraph as ox
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, clone_folder, copy_files, install_files
-from kgbench.datasets.w3c_manifests import Entry, entries, manifests
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
+from kgbench.plugins.challenges.w3c_manifests import Entry, entries, manifests
 
 NAME: Final = "rdf-tests"
 CLASS: Final = "W3cRdf12"

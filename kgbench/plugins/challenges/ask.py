@@ -13,6 +13,7 @@ from kgbench.cli.listening import TOKEN, Listening
 from kgbench.cli.messages import missing_package
 from kgbench.cli.option_groups import Budget, Permissions, grouped
 
+PANEL = "Show to others"
 CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
 
 
@@ -52,7 +53,7 @@ def ask(
     setup = model_setup(model)
     permissions.require([setup])
     try:
-        from kgbench.serve.question_answering import application, datasets
+        from kgbench.plugins.challenges.question_answering import application, datasets
         from kgbench.serve.settings import Settings
         from kgbench.serve.startup import host_names, is_local, run, server
     except ModuleNotFoundError as error:

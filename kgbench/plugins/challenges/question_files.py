@@ -22,7 +22,6 @@ NAMES: Final = ("ck25", "ck26", "db25")
 """The data sets of this layout that kgbench can install."""
 WITH_GRAPH: Final = ("ck25", "ck26")
 """The data sets whose graph is installed, too; it has the name of the data set."""
-GRAPH: Final = "graph.nt"
 QUESTIONS: Final = "questions.yml"
 
 _ORDERED: Final = "RESULT_ORDER_MATTERS"
@@ -133,7 +132,7 @@ def labelled_tasks(root: Path) -> list[dict[str, Json]]:
     prompt is only the question, as systems are asked. Three more give access to the graph by
     schema, by tools, or by both.
     """
-    if not (root / GRAPH).is_file():
+    if not (root / home.GRAPH).is_file():
         return []
     questions = read(root / QUESTIONS)
     plain = [

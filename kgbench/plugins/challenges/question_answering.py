@@ -23,13 +23,14 @@ from starlette.types import ASGIApp
 
 from kgbench.connectors import Connector, extraction, find
 from kgbench.connectors.replay import SOURCE
-from kgbench.datasets import home, text2sparql
+from kgbench.datasets import home
 from kgbench.engine.calls import CHARACTERS_PER_TOKEN
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.spending import Limits, Spending
 from kgbench.errors import KgbenchError, ProviderError, ProviderTimeout, RateLimited
 from kgbench.model import Case, ModelSetup, Reply, Task, Usage
 from kgbench.model import Request as ModelRequest
+from kgbench.plugins.challenges import question_files, text2sparql_questions
 from kgbench.rdf import digest
 from kgbench.serve.app import SecurityMiddleware
 from kgbench.serve.authorisation import require_own_page, require_token
@@ -37,7 +38,7 @@ from kgbench.serve.lookups import LOOKUPS, NoLookups
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import wait_while_connected
 from kgbench.serve.settings import Settings
-from kgbench.tasks import catalogue, text2sparql_questions
+from kgbench.tasks import catalogue
 
 LONGEST: Final = 4_000
 """Maximum length of a question in characters; the longest published one has 300."""
@@ -112,8 +113,8 @@ def application(
 
 def datasets() -> dict[str, str]:
     """Return the installed data sets with questions: IRI -> name."""
-    names = [name for name in text2sparql.WITH_GRAPH if home.installation_record(name) is not None]
-    return {text2sparql.installed(name).dataset: name for name in names}
+    installed = set(question_files.WITH_GRAPH) & set(home.installed())
+    return {question_files.installed(name).dataset: name for name in sorted(installed)}
 
 
 class _ModelClient:
@@ -220,7 +221,7 @@ def _case(name: str, question: str) -> Case:
 
     Models without a provider only know installed cases.
     """
-    questions = text2sparql.installed(name)
+    questions = question_files.installed(name)
     for item in questions.questions:
         for language, text in item.texts.items():
             if text.strip() == question:

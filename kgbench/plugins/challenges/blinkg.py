@@ -2,7 +2,7 @@
 """Scenario 1 of BLINKG: files, an ontology, and the graph that a mapping of the files produces.
 
 BLINKG publishes graphs without mappings. Reference mappings are induced from files and graph
-(:mod:`kgbench.mapping.induction`); triples that do not follow from a record are not expected.
+(:mod:`.induction`); triples that do not follow from a record are not expected.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, clone_folder, copy_files, install_files
 from kgbench.errors import ImportRefused
-from kgbench.mapping.induction import Rule, induce_rules
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.listings import JSON, XML, listings
 from kgbench.mapping.terms import normalise_constant
 from kgbench.model import Json
+from kgbench.plugins.challenges.induction import Rule, induce_rules
 
 NAME: Final = "blinkg"
 CLASS: Final = "BlinkgMappings"

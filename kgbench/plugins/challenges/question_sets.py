@@ -14,12 +14,13 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.characters import without_bom
-from kgbench.datasets import text2sparql
+from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, download, install_files
 from kgbench.datasets.sources import Folder, Source, open_source
 from kgbench.errors import ImportRefused
 from kgbench.net.limits import Budget
+from kgbench.plugins.challenges import question_files
 
 _QUESTIONS: Final = (".yml", ".yaml")
 
@@ -49,15 +50,17 @@ def install(
             content = _content(description, source, path, expected, budget)
             _check(description, path, content, expected, result, unverified=unverified)
             _write(scratch, path, content, result)
-        if source is not None and not (scratch / text2sparql.QUESTIONS).is_file():
-            _write(scratch, text2sparql.QUESTIONS, _questions(description, source, result), result)
-        questions = text2sparql.read(scratch / text2sparql.QUESTIONS)
+        if source is not None and not (scratch / question_files.QUESTIONS).is_file():
+            _write(
+                scratch, question_files.QUESTIONS, _questions(description, source, result), result
+            )
+        questions = question_files.read(scratch / question_files.QUESTIONS)
         if questions.prefix != description.name:
             raise ImportRefused(
                 f"the questions are those of {questions.prefix}, not of {description.name}"
             )
         result.remarks += questions.remarks
-        if not (scratch / text2sparql.GRAPH).is_file():
+        if not (scratch / home.GRAPH).is_file():
             result.remarks.append(
                 f"{description.name} brings no task: its graph is too large to be installed, so "
                 "queries are not executed; an import of the challenge has its published scores"
@@ -65,7 +68,7 @@ def install(
 
     location = description.url if copy is None else copy
     source_name = str(Path(location).resolve()) if isinstance(source, Folder) else location
-    return install_files(description, source_name, fill, text2sparql.labelled_tasks)
+    return install_files(description, source_name, fill, question_files.labelled_tasks)
 
 
 def _file_count(description: Description) -> int:
@@ -125,7 +128,7 @@ def _questions(description: Description, source: Source, result: InstallationRes
         if path.endswith(_QUESTIONS) and "question" in path.lower():
             content = source.read(path)
             try:
-                questions = text2sparql.parse(content.decode("utf-8-sig"), path)
+                questions = question_files.parse(content.decode("utf-8-sig"), path)
             except (ImportRefused, UnicodeDecodeError) as error:
                 refused = f" ({path} cannot be read: {error})"
                 continue
@@ -150,7 +153,7 @@ def _questions(description: Description, source: Source, result: InstallationRes
 def _write(folder: Path, path: str, content: bytes, result: InstallationResult) -> None:
     result.files += 1
     if path.endswith(_QUESTIONS):
-        (folder / text2sparql.QUESTIONS).write_bytes(content)
+        (folder / question_files.QUESTIONS).write_bytes(content)
         return
     try:
         triples = (quad.triple for quad in ox.parse(without_bom(content), ox.RdfFormat.TURTLE))
@@ -159,7 +162,7 @@ def _write(folder: Path, path: str, content: bytes, result: InstallationResult) 
         raise ImportRefused(f"the graph {path} cannot be read: {error}") from error
     if not written:
         raise ImportRefused(f"the graph {path} has no triples")
-    (folder / text2sparql.GRAPH).write_bytes(written)
+    (folder / home.GRAPH).write_bytes(written)
 
 
 def _digest(content: bytes) -> str:

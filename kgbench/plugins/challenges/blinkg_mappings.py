@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from kgbench.datasets import blinkg
-from kgbench.datasets.blinkg import Scenario
 from kgbench.errors import TaskError
-from kgbench.mapping import induction
-from kgbench.mapping.induction import Rule
 from kgbench.mapping.sources import Data
 from kgbench.mapping.vocabularies import FORMULATION_OF
 from kgbench.model import Case, Executor, Task, Verdict
+from kgbench.plugins.challenges import blinkg, induction
+from kgbench.plugins.challenges.blinkg import Scenario
+from kgbench.plugins.challenges.induction import Rule
 from kgbench.policies.blank_nodes import compare_rows
 from kgbench.tasks import catalogue, mapping_answers, texts
 from kgbench.vocab import XSD

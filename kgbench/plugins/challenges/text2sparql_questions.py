@@ -12,10 +12,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from kgbench.datasets import text2sparql
-from kgbench.datasets.text2sparql import Question, QuestionFile
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.model import Case, Executor, Json, QueryResult, Task, TaskModule, Verdict
+from kgbench.plugins.challenges import question_files
+from kgbench.plugins.challenges.question_files import Question, QuestionFile
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import policy
 from kgbench.scoring.fences import fenced_blocks
@@ -36,7 +36,7 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # n
     Raises :class:`~kgbench.errors.TaskError` if the data set is not installed or has no question
     in that language.
     """
-    questions = text2sparql.installed(task.parameters["dataset"])
+    questions = question_files.installed(task.parameters["dataset"])
     language = task.parameters["language"]
     fitting = [item for item in questions.questions if language in item.texts]
     if not fitting:
@@ -51,7 +51,7 @@ def task(dataset: str, language: str, prompt: str = BARE) -> Task:
     return catalogue.make_task(
         NAME,
         f"{NAME}-{dataset}-{language}{suffix}",
-        text2sparql.parameters(dataset, language, prompt),
+        question_files.parameters(dataset, language, prompt),
     )
 
 
@@ -75,7 +75,7 @@ def case(
         "refSparql": question.query,
         "ordered": question.is_ordered,
     }
-    if questions.prefix in text2sparql.WITH_GRAPH:
+    if questions.prefix in question_files.WITH_GRAPH:
         data["graphName"] = questions.prefix
     if published is not None:
         data["publishedResultSet"] = dict(published)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.serve import startup
-from tests.serve.test_text2sparql import installed, served
+from tests.plugins.challenges.test_question_answering import installed, served
 from tests.support import text2sparql_data as data
 from tests.support.servers.loopback import LoopbackServer, fixed
 from tests.support.servers.openai_server import OpenAISpeech

@@ -20,8 +20,8 @@ import pyoxigraph as ox
 from bench.harness import Result
 from kgbench import config
 from kgbench.engine import Settings, run_plan
+from kgbench.plugins.agents.label_index import LabelIndex
 from kgbench.store import open_store
-from kgbench.tasks.label_index import LabelIndex
 from kgbench.vocab import RDF, RDFS
 from kgbench.worlds.naming import Chance, word
 

@@ -39,7 +39,7 @@ PANELS = {
         "view",
     ),
     "Judge again": ("reevaluate", "judge", "review", "invalidate"),
-    "Show to others": ("serve", "publish", "export", "keys", "mcp"),
+    "Show to others": ("serve", "publish", "export", "keys"),
     "Tasks, models and data": (
         "tasks",
         "models",

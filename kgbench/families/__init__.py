@@ -9,4 +9,4 @@ from __future__ import annotations
 
 from kgbench import resources
 
-__path__.append(str(resources.folder("tasks")))
+__path__.extend(map(str, resources.folders("tasks")))

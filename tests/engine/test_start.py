@@ -85,7 +85,7 @@ def test_whether_tools_are_offered_shows_without_a_prompt(monkeypatch, made):
     plan = planned(label, "baseline:searcher", iterations=MANY)
     asked = planning.exercises(plan)
     with monkeypatch.context() as patched:
-        patched.delattr("kgbench.tasks.graph_tools.schema")
+        patched.delattr("kgbench.plugins.agents.graph_tools.schema")
         assert planning.tool_protocols(plan, asked) == {"text": ["baseline:searcher"]}
     assert asked[label][0].case.data["tools"]
     assert made == ["Text2SparqlToolsWorld"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from kgbench.serve.mcp.store import TOOLS
+from kgbench.plugins.agents.mcp_store import TOOLS
 
 
 def test_every_tool_is_documented(repository):

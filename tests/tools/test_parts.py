@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from kgbench.execution.judging import JudgeLimits, ToolRequest, answer_batch, end_child
 from kgbench.execution.oxigraph import OxigraphExecutor
 from kgbench.model import Call, Reply, Task, Turn, Usage
-from kgbench.tasks import catalogue, graph_tools
+from kgbench.plugins.agents import graph_tools
+from kgbench.tasks import catalogue
 from kgbench.tool_calls import Tool, ToolCall, ToolOutcome, ToolResult, ToolUse
 from kgbench.tools import arguments, budget, wording
 from kgbench.tools.budget import Budget, Spent

@@ -11,8 +11,8 @@ from kgbench.connectors import chat_completions, generate_content, responses
 from kgbench.connectors import messages as anthropic_messages
 from kgbench.connectors.tool_messages import conversation
 from kgbench.model import Case, ModelSetup, Request
+from kgbench.plugins.agents.graph_tools import TOOLS
 from kgbench.store import open_store
-from kgbench.tasks.graph_tools import TOOLS
 from kgbench.tool_calls import ToolCall, ToolOutcome
 from kgbench.tools import arguments, wording
 from tests.support.runs import hold

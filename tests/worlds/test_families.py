@@ -21,7 +21,7 @@ DIFFERENT = {
     "Text2ConstructWorld": "question",
     "Text2UpdateWorld": "question",
 }
-WITH_TOOLS = "Text2SparqlToolsWorld"  # answered in dialogues: tests/tools/test_worlds.py
+WITH_TOOLS = "Text2SparqlToolsWorld"  # answered in dialogues: tests/plugins/agents/test_worlds.py
 MANY = 60  # cases of a labelled task
 
 

@@ -10,9 +10,9 @@ import pytest
 from kgbench.errors import TaskError
 from kgbench.execution.oxigraph import OxigraphExecutor
 from kgbench.model import Outcome
+from kgbench.plugins.agents.graph_questions import GIVE_UP
 from kgbench.policies.terms import parse_term
 from kgbench.tasks import catalogue, graphs, typed_answers
-from kgbench.tasks.graph_questions import GIVE_UP
 from kgbench.worlds import generator, hard_questions, questions
 from kgbench.worlds.generator import World
 from kgbench.worlds.model import absent_properties, load_model

@@ -15,8 +15,9 @@ from kgbench.errors import TaskError
 from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
 from kgbench.execution.pools import executor
 from kgbench.model import Case, Json
+from kgbench.plugins.agents import graph_questions, graph_tools
 from kgbench.serve.settings import Limits
-from kgbench.tasks import catalogue, graph_questions, graph_tools, tool_prompts
+from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import Tool, ToolCall, ToolOutcome, ToolResult
 
 _SUITE: Final = "served"

@@ -21,11 +21,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kgbench.plugins.agents.tool_sets import ToolSet, run_tool_call
 from kgbench.serve.admission import DEEPEST
 from kgbench.serve.app import MethodRoute, SecurityMiddleware, refusal
 from kgbench.serve.authorisation import require_own_page
 from kgbench.serve.lookups import LOOKUPS, NoLookups
-from kgbench.serve.mcp.tool_sets import ToolSet, run_tool_call
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body, is_deeper
 from kgbench.serve.settings import Settings

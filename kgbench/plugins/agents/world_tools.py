@@ -14,7 +14,7 @@ from typing import Final
 from kgbench.errors import TaskError
 from kgbench.model import Case, Json, Task
 from kgbench.on_demand import OnDemand
-from kgbench.tasks.graph_questions import GraphQuestions
+from kgbench.plugins.agents.graph_questions import GraphQuestions
 from kgbench.worlds import generator, hard_questions, questions
 from kgbench.worlds.generator import World, world_of
 from kgbench.worlds.naming import Chance

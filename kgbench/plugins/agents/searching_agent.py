@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kgbench.model import Json
-from kgbench.tasks.label_index import words
+from kgbench.plugins.agents.label_index import words
 
 Call = tuple[str, dict[str, Json]]
 

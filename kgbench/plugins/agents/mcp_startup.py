@@ -8,11 +8,11 @@ import contextlib
 import sys
 from collections.abc import AsyncIterator
 
+from kgbench.plugins.agents import mcp_server as server
+from kgbench.plugins.agents.mcp_graph import GraphTools, case_of
+from kgbench.plugins.agents.mcp_store import StoreTools
+from kgbench.plugins.agents.tool_sets import ToolSet
 from kgbench.serve.app import application
-from kgbench.serve.mcp import server
-from kgbench.serve.mcp.graph import GraphTools, case_of
-from kgbench.serve.mcp.store import StoreTools
-from kgbench.serve.mcp.tool_sets import ToolSet
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Settings
 from kgbench.serve.startup import run

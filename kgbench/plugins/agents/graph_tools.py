@@ -17,9 +17,9 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.model import Executor, Json, QueryResult
+from kgbench.plugins.agents.label_index import KINDS, LONGEST, LabelIndex
 from kgbench.rdf import iri
 from kgbench.tasks import graph_schema, texts
-from kgbench.tasks.label_index import KINDS, LONGEST, LabelIndex
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
 
 FOLDER: Final = "tools"

@@ -11,6 +11,7 @@ from kgbench.cli import options
 from kgbench.cli.listening import Cors, Listening, QueryLimits
 from kgbench.cli.option_groups import grouped
 
+PANEL = "Show to others"
 _OF_HTTP = frozenset(("host", "port", "public", "cors"))
 
 
@@ -56,7 +57,7 @@ def mcp(
     from kgbench.store import default_location, embedded_only
 
     try:
-        from kgbench.serve.mcp import startup
+        from kgbench.plugins.agents import mcp_startup as startup
         from kgbench.serve.settings import Settings
         from kgbench.serve.startup import host_names
     except ModuleNotFoundError as error:

@@ -13,19 +13,11 @@ from random import Random
 from typing import Final, cast
 
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, TaskModule, Verdict
+from kgbench.plugins.agents import graph_agents, graph_cases, graph_tools, tool_scores
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import policy
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.tasks import (
-    catalogue,
-    graph_agents,
-    graph_cases,
-    graph_tools,
-    graphs,
-    texts,
-    tool_scores,
-    typed_answers,
-)
+from kgbench.tasks import catalogue, graphs, texts, typed_answers
 from kgbench.tasks.sparql_dialogue import Vocabulary
 from kgbench.tool_calls import Tool, ToolCall, ToolResult
 from kgbench.tools import arguments, wording
@@ -78,7 +70,7 @@ class GraphQuestions:
     def use(
         self, case: Case, name: str, arguments: Mapping[str, Json], executor: Executor
     ) -> ToolResult:
-        """See :func:`kgbench.tasks.graph_tools.use`."""
+        """See :func:`kgbench.plugins.agents.graph_tools.use`."""
         prefixes = self.vocabulary.for_queries(case)
         return graph_tools.use(name, arguments, self._graph(case), prefixes, executor)
 
@@ -121,7 +113,7 @@ class GraphQuestions:
         return Verdict(scores, {"testUid": case.uid, **infos}, outcome)
 
     def say(self, case: Case, agent: str, messages: Sequence[str], chance: Random) -> str:
-        """See :func:`kgbench.tasks.graph_agents.say`."""
+        """See :func:`kgbench.plugins.agents.graph_agents.say`."""
         return graph_agents.say(agent, case, messages, chance)
 
     def reference(self, case: Case) -> str:

@@ -4,7 +4,7 @@
 They need no provider and help to interpret scores with tools: ``oracle`` runs the reference query
 and gives it as its answer, or gives up if there is none; ``schema-only`` reads the schema once and
 asks for all instances of its first class; ``random-walker`` follows random links and asks about the
-last node; ``searcher`` is :mod:`kgbench.tasks.searching_agent`.
+last node; ``searcher`` is :mod:`kgbench.plugins.agents.searching_agent`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from random import Random
 from typing import Final
 
 from kgbench.model import Case, Json
-from kgbench.tasks import searching_agent
+from kgbench.plugins.agents import searching_agent
 from kgbench.tools import wording
 
 _STEPS: Final = 4  # of the random walker

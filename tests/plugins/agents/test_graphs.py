@@ -11,8 +11,9 @@ import pytest
 from kgbench.execution import oxigraph
 from kgbench.execution.engines import engine
 from kgbench.execution.oxigraph import OxigraphExecutor
-from kgbench.tasks import catalogue, graph_tools, tool_scores
-from kgbench.tasks.label_index import LabelIndex, words
+from kgbench.plugins.agents import graph_tools, tool_scores
+from kgbench.plugins.agents.label_index import LabelIndex, words
+from kgbench.tasks import catalogue
 from kgbench.tool_calls import ToolCall, ToolOutcome, ToolResult, ToolUse
 from kgbench.tools import wording
 from tests.support.tool_play import NOW, cases

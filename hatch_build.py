@@ -42,11 +42,9 @@ def tracked_files(root: Path) -> list[str]:
 def wheel_path(name: str) -> str | None:
     """Return the path in a wheel of the project's file ``name``; ``None`` if it is left out."""
     top, separator, _ = name.partition("/")
-    if not separator:
+    if not separator or Path(name).match("test_*.py"):
         return None
     if top in DECLARED:
-        if Path(name).match("test_*.py"):
-            return None
         return f"kgbench/declared/{name}"
     return name if top == "kgbench" else None
 

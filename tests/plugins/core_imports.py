@@ -45,7 +45,6 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "tasks.texts",
         "tasks.tool_prompts",
         "tasks.typed_answers",
-        "tasks.world_questions",
         "tool_calls",
         "tools.arguments",
         "tools.servers",

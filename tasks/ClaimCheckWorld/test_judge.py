@@ -12,16 +12,16 @@ import pytest
 import rdflib
 from rdflib.namespace import OWL, RDF, RDFS
 
+from kgbench.families.ClaimCheckWorld import cases as claims
+from kgbench.families.ClaimCheckWorld.graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
+from kgbench.families.ClaimCheckWorld.judge import family
 from kgbench.model import Outcome
-from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds import claims
-from kgbench.worlds.claim_graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
 from kgbench.worlds.generator import RESOURCE, World, build_graph
 from kgbench.worlds.naming import Chance
 from tests.support.families import cases
 
-NAME = "ClaimCheckWorld"
+NAME = family.NAME
 LEVELS = range(1, claims.LEVELS + 1)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
 
@@ -117,9 +117,9 @@ def test_claims_do_not_tell_their_verdicts(level):
 @pytest.mark.parametrize("label", LABELS)
 def test_prompts_differ_by_claim_and_graph_only(label):
     """Without its claim and its graph, a prompt is the same for all cases."""
-    module, around = catalogue.module(NAME), set()
+    around = set()
     for case in cases(label, 5):
-        shown = module.prompt(case).replace(case.data["claim"], "")
+        shown = family.prompt(case).replace(case.data["claim"], "")
         around.add(shown.replace(case.data["graph"], ""))
     assert len(around) == 1
 
@@ -151,22 +151,20 @@ def test_every_world_gives_claims(seed):
 )
 def test_what_counts_as_an_answer(answer, correct, outcome):
     """An answer is exactly one of the three words."""
-    module = catalogue.module(NAME)
     (case,) = cases(f"{NAME}-natural-1", 1)
     right = case.data["verdict"]
     wrong, other = (one for one in VERDICTS if one != right)
     said = answer.format(right=right, RIGHT=right.upper(), wrong=wrong, other=other)
-    verdict = module.judge(case, [said], PlainExecutor())
+    verdict = family.judge(case, [said], PlainExecutor())
 
     assert (verdict.scores["correct"], verdict.outcome) == (correct, outcome)
 
 
 def test_errors_of_both_kinds_are_told_apart():
     """Claiming too much and abstaining without need have separate scores."""
-    module = catalogue.module(NAME)
     found = {case.data["verdict"]: case for case in cases(f"{NAME}-natural-2", 40)}
     told = {
-        (right, said): module.judge(case, [said], PlainExecutor()).scores
+        (right, said): family.judge(case, [said], PlainExecutor()).scores
         for right, case in found.items()
         for said in VERDICTS
     }

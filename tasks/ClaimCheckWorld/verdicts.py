@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from kgbench.worlds.claim_graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
+from .graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
 
 _BREAK: Final = re.compile(
     r"[.:!?(){}]\s|[,;](?! (?:and |but )?(?:or|nor|neither)\b)"

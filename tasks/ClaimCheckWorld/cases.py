@@ -16,11 +16,12 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import TaskError
 from kgbench.vocab import RDF
-from kgbench.worlds.claim_graphs import ENTAILED, SOMETHING, VERDICTS, draw_graph, verdict_on
 from kgbench.worlds.generator import Graph, Instance, World, build_graph
 from kgbench.worlds.model import Kind, Model, Property, load_model
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.rules import with_article
+
+from .graphs import ENTAILED, SOMETHING, VERDICTS, draw_graph, verdict_on
 
 LEVELS: Final = 5
 _LINK, _STATED, _RANGE, _TWO_LINKS, _LONG = range(1, LEVELS + 1)
@@ -30,8 +31,8 @@ _TRIES: Final = 5_000
 class Claim(NamedTuple):
     """A claim in words and as N-Triples, with its verdict and the graph shown with it.
 
-    In ``triples``, :data:`~kgbench.worlds.claim_graphs.SOMETHING` is a thing whose existence is
-    claimed. ``graph`` has lines of N-Triples.
+    In ``triples``, ``SOMETHING`` of :mod:`.graphs` is a thing whose existence is claimed.
+    ``graph`` has lines of N-Triples.
     """
 
     words: str

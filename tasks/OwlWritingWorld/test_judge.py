@@ -7,15 +7,57 @@ from dataclasses import replace
 
 import pytest
 
+from kgbench.families.OwlWritingWorld.cases import sentences
+from kgbench.families.OwlWritingWorld.judge import family
 from kgbench.tasks import ontology_answers
-from kgbench.worlds import owl_cases, owl_probes
-from tests.worlds.test_owl import LEVELS, WRITING, cases, judged, scores
+from kgbench.testing.executor import PlainExecutor
+from kgbench.worlds import owl_cases
+from kgbench.worlds.ontologies import LEVELS as COUNT
+from kgbench.worlds.ontologies import RECIPES
+from tests.support import families
+
+LEVELS = range(1, COUNT + 1)
+
+
+def cases(level, count, names="natural"):
+    """Return the first cases of a level."""
+    return families.cases(f"{family.NAME}-{names}-{level}", count)
+
+
+def judged(case, answer):
+    """Return the verdict on an answer."""
+    return family.judge(case, [answer], PlainExecutor())
+
+
+def scores(case, lines):
+    """Return the scores of lines of Turtle."""
+    return judged(case, ontology_answers.fenced(lines)).scores
+
+
+@pytest.mark.parametrize("names", ["natural", "opaque"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_prompts_do_not_reveal_axioms(level, names):
+    """A prompt that asks for axioms shows none of them."""
+    for case in cases(level, 2, names):
+        assert not any(line in family.prompt(case) for line in case.data["axioms"])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_all_kinds_of_a_level_are_asked_for(level):
+    """Every kind of axiom of a level occurs in sentences and in ontologies."""
+    met = {
+        one.kind
+        for number in range(30)
+        for one in sentences("kinds", "opaque", level, number).axioms
+    }
+
+    assert met == RECIPES[level].kinds
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_each_axiom_that_is_missing_or_turned_round_is_noticed(level):
     """Without any of its axioms, a reference entails less."""
-    for case in cases(WRITING, level, 2, "opaque"):
+    for case in cases(level, 2, "opaque"):
         stated = case.data["axioms"]
         for one in stated:
             less = scores(case, [other for other in stated if other != one])
@@ -26,7 +68,7 @@ def test_each_axiom_that_is_missing_or_turned_round_is_noticed(level):
 
 def test_what_entails_everything_is_worth_nothing():
     """An inconsistent ontology entails all probes, and so has no informedness."""
-    case = cases(WRITING, 2, 1)[0]
+    case = cases(2, 1)[0]
     name = case.data["declarations"][0].split()[0]
     wrong = [*case.data["axioms"], f"{name} owl:differentFrom {name} ."]
     verdict = judged(case, ontology_answers.fenced(wrong))
@@ -68,9 +110,9 @@ UNSAID = (
 )
 
 
-def case_of(sentences, classes, properties):
+def case_of(stated, classes, properties):
     """Return a case with these axioms and names, and with one probe of each kind."""
-    case = cases(WRITING, 1, 1)[0]
+    case = cases(1, 1)[0]
     names = [f"o:{name} a owl:Class ." for name in classes]
     names += [f"o:{name} a owl:ObjectProperty ." for name in properties]
     facts = {"about": "subclass", "facts": ["o:x a o:A ."]}
@@ -78,7 +120,7 @@ def case_of(sentences, classes, properties):
         {**facts, "goal": "o:x a o:B .", "follows": True},
         {**facts, "goal": "o:x a o:p .", "follows": False},
     ]
-    data = {**case.data, "axioms": sentences, "declarations": names, "probes": probes}
+    data = {**case.data, "axioms": stated, "declarations": names, "probes": probes}
     return replace(case, data=data)
 
 
@@ -97,8 +139,8 @@ def test_an_axiom_that_no_sentence_says_is_noticed(text):
 
 def test_what_follows_or_says_nothing_is_no_more():
     """Consequences, declarations, annotations and names for expressions cost nothing."""
-    sentences = ["o:A rdfs:subClassOf o:B .", "o:B rdfs:subClassOf o:C .", "o:p rdfs:domain o:A ."]
-    case = case_of(sentences, "ABC", "p")
+    stated = ["o:A rdfs:subClassOf o:B .", "o:B rdfs:subClassOf o:C .", "o:p rdfs:domain o:A ."]
+    case = case_of(stated, "ABC", "p")
     more = [
         "o:A rdfs:subClassOf o:C , o:A , owl:Thing ; rdfs:label 'a' .",
         "o:p rdfs:domain o:C , [ owl:intersectionOf ( o:A o:B ) ] ; a rdf:Property .",
@@ -106,7 +148,7 @@ def test_what_follows_or_says_nothing_is_no_more():
         "o:Both rdfs:subClassOf o:C . [ owl:unionOf ( o:A o:B ) ] rdfs:subClassOf o:C .",
         "<urn:x> a owl:Ontology ; <urn:by> 'x' . o:A <urn:by> o:B .",
     ]
-    found = scores(case, [*sentences, *more])
+    found = scores(case, [*stated, *more])
 
     assert (found["precision"], found["exact"]) == (1.0, 1.0)
 
@@ -135,9 +177,9 @@ def test_what_says_the_same_in_other_words_is_right():
     """Axioms count by what they entail, not by how they are written."""
     tried = set()
     for level in LEVELS:
-        for number, case in enumerate(cases(WRITING, level, 6)):
+        for number, case in enumerate(cases(level, 6)):
             source = owl_cases.seed_of(7)
-            drawn = owl_probes.sentences(source, "natural", level, number)
+            drawn = sentences(source, "natural", level, number)
             kinds = {one.kind for one in drawn.axioms} & SAID_OTHERWISE.keys()
             tried |= kinds
             lines = [

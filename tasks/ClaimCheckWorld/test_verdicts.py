@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.tasks.claim_verdicts import read_verdict
+from kgbench.families.ClaimCheckWorld.verdicts import read_verdict
 
 ENTAILED = """\
 entailed

@@ -9,7 +9,7 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.analysis.verdicts import ADJUDICATION, QUERIES, Judgement, judgements, verdicts
 from kgbench.store.protocol import Store
 
@@ -99,4 +99,4 @@ def _against(judgement: Judgement) -> list[str]:
 
 
 def _path(store: Store, iri: str) -> str:
-    return iri.removeprefix(store.iris.base)
+    return Ref.below(store.iris.base, iri)

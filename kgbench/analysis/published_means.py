@@ -127,7 +127,6 @@ def published_means(store: Store, selection: Selection) -> Table:
         notes=_notes(rows, answers, models),
         queries=QUERIES,
         context=selection.context,
-        iris={"model": {models.name(row.model): row.model for row in rows}},
     )
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from numbers import Integral
 from pathlib import Path
+from types import NoneType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -159,6 +160,20 @@ class Parameter(NamedTuple):
     def flag(self) -> str:
         """The option on the command line."""
         return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def kind(self) -> type:
+        """The type of a value that is not absent."""
+        return next((k for k in get_args(self.type) if k is not NoneType), self.type)
+
+    def read(self, text: str) -> Any:
+        """Return the value that a text on a page stands for; see :meth:`checked`."""
+        if self.kind is bool:
+            return text not in {"", "0", "false"}
+        try:
+            return self.kind(text)
+        except ValueError:
+            raise OptionRefused(self.name, f"'{text}' is not permitted") from None
 
     def checked(self, value: Any) -> Any:
         """Validate and convert ``value``; see :meth:`Analysis.arguments`."""

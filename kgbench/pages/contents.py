@@ -36,7 +36,7 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
         if table is None or not table.rows:
             continue
         spokes = drawing.spokes(_axes(view, chosen, name))
-        table_sheet = sheet(table, names(view), suite, hide="model")
+        table_sheet = sheet(table, suite, hide="model")
         suites.append(
             {
                 "suite": suite,

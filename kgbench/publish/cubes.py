@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
@@ -99,7 +99,7 @@ class _Cubes:
         }
         dataset = self.results.cube(self.publication.base, kind)
         yield from cube_triples(
-            replace(table, iris=iris),
+            table.with_iris(iris),
             dataset,
             self.published(self.results.suite),
             self.results.selection.choice,

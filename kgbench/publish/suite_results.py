@@ -194,10 +194,11 @@ class ResultsBuilder:
             ),
             notes=tuple(map(self._outgoing.clean, table.notes)),
             reason=None if table.reason is None else self._outgoing.clean(table.reason),
-            iris={
+        ).with_iris(
+            {
                 column: {cleaned(name): iri for name, iri in iris.items()}
                 for column, iris in table.iris.items()
-            },
+            }
         )
 
     def published(self, iri: str) -> str:
@@ -222,7 +223,8 @@ def as_sheet(
     results: SuiteResults, kind: str, table: Table, iris_by_name: Mapping[str, str], **options: str
 ) -> Sheet:
     """Return a table for a page, with the exact queries behind it."""
-    rendered = sheet(table, iris_by_name, results.suite, **options)
+    named = table.with_iris(dict.fromkeys(table.names, iris_by_name))
+    rendered = sheet(named, results.suite, **options)
     return rendered._replace(queries=filled_links(results.queries[kind]))
 
 
@@ -307,20 +309,20 @@ def _compass(name: str, store: Any, selection: Selection) -> Table:
 
 def _facts(leaderboard: Board, name: str) -> Iterator[tuple[str, str]]:
     """Yield titles and values of what the leaderboard says about a model."""
-    entry = next((row for row in leaderboard.places if row.name == name), None)
-    if entry is None or entry.score is None:
+    entry = next((row for row in leaderboard.places if row["model"] == name), None)
+    if entry is None or entry["score"] is None:
         return
-    ranked = sum(row.rank is not None for row in leaderboard.places)
-    yield "Rank", "none" if entry.rank is None else f"{entry.rank} of {ranked}"
-    yield "Score", f"{entry.score:.3f}"
-    if entry.low is not None and entry.high is not None:
+    ranked = sum(row["rank"] is not None for row in leaderboard.places)
+    yield "Rank", "none" if entry["rank"] is None else f"{entry['rank']} of {ranked}"
+    yield "Score", f"{entry['score']:.3f}"
+    if entry["ci_low"] is not None and entry["ci_high"] is not None:
         about = "" if leaderboard.about is None else f" ({leaderboard.about})"
-        yield "95 % interval", f"{entry.low:.3f} to {entry.high:.3f}{about}"
-    yield "Tasks", f"{entry.tasks} of {leaderboard.tasks}"
-    yield "Scores", f"{entry.n:,}"
-    if entry.unreadable is not None:
-        yield "Unreadable", f"{100 * entry.unreadable:.1f} %"
-    for title, count in (("Failed", entry.failed), ("Not judged", entry.not_judged)):
+        yield "95 % interval", f"{entry['ci_low']:.3f} to {entry['ci_high']:.3f}{about}"
+    yield "Tasks", f"{entry['tasks']} of {leaderboard.tasks}"
+    yield "Scores", f"{entry['n']:,}"
+    if entry["unreadable"] is not None:
+        yield "Unreadable", f"{100 * entry['unreadable']:.1f} %"
+    for title, count in (("Failed", entry["failed"]), ("Not judged", entry["not_judged"])):
         if count:
             yield title, f"{count:,}"
 

@@ -15,11 +15,13 @@ from kgbench.analysis import declarations, dialogues
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.estimands import DIALOGUES
+from kgbench.analysis.index import ANALYSES as DECLARED
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.score_selectors import with_left_out_notes
 from kgbench.analysis.selection import ALL, FIRST, LATEST, Selection, filled, select
 from kgbench.analysis.standings import standings_table
 from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
-from kgbench.analysis.tables import render
+from kgbench.analysis.tables import Table, render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import contents, home, score_tables, things
 from kgbench.pages.board import board, heat_map
@@ -141,6 +143,16 @@ def _first(view: View, name: str) -> str | list[str]:
     return [] if kind is None else things.subjects(view, RDF.type, kind, 1)
 
 
+def _table(
+    view: View, name: str, arguments: Mapping[str, Any], **selectors: Any
+) -> tuple[Table, dict[str, str]]:
+    """Return the table of the analysis ``name``, and the display names of models."""
+    analysis = DECLARED[name]
+    selection = select(view, **selectors)
+    table, *_ = stored_or_computed(view, selection, analysis, analysis.arguments(**arguments))
+    return with_left_out_notes(view, table), display_names(view)
+
+
 ANALYSES: Mapping[str, Callable[..., Any]] = {
     "overview": home.overview,
     "choices": _choices,
@@ -151,6 +163,7 @@ ANALYSES: Mapping[str, Callable[..., Any]] = {
     "text": with_text,
     "leaderboard": _leaderboard,
     "standings": _standings,
+    "table": _table,
     "transcript": _transcript,
     "comparison": side_by_side,
     "thing": _thing,

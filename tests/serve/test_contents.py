@@ -8,7 +8,7 @@ import json
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis.tables import Column, Kind, Table
+from kgbench.analysis.tables import Column, Kind, Ref, Table
 from kgbench.errors import StoreError
 from kgbench.pages import contents, home, rendering, score_tables, snapshot, things
 from kgbench.pages.snapshot import MemoryView
@@ -280,9 +280,8 @@ def test_analyses():
     table = Table(
         "Scores",
         (Column("model", "Model"), Column("mean", "Mean", Kind.SCORE)),
-        (("Oracle", 0.5),),
+        ((Ref("Oracle", ORACLE), 0.5),),
         queries=("score-histograms",),
-        iris={"model": {"Oracle": ORACLE}},
     )
     recorded = ox.Literal(json.dumps(table.as_json()), datatype=ox.NamedNode(RDF.JSON))
     analysis = f"{BASE}analysis/1"

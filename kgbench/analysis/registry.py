@@ -201,6 +201,20 @@ class Purpose(StrEnum):
     PAPERS = "Papers"
 
 
+class Entry(NamedTuple):
+    """An entry: the analysis as ``module:function``, its group, its first line, its figure."""
+
+    target: str
+    group: Purpose
+    summary: str
+    figure: str | None = None
+
+    @property
+    def method(self) -> str:
+        """The name of the function, which is that of the method of :class:`kgbench.Results`."""
+        return self.target.partition(":")[2]
+
+
 @dataclass(frozen=True)
 class Analysis(Generic[P]):
     """An analysis: its name, the function that makes its table, and its place in lists.

@@ -11,8 +11,11 @@ import typer
 from kgbench.cli import options
 
 if TYPE_CHECKING:
-    from kgbench.analysis.papers import Reproduced
+    from kgbench.plugins.papers.reproduction import Reproduced
     from kgbench.store.protocol import Store
+
+
+PANEL = "Tasks, models and data"
 
 
 def command(app: typer.Typer) -> None:
@@ -43,8 +46,8 @@ def reproduce(
     from importlib.util import find_spec
 
     from kgbench import files
-    from kgbench.analysis import papers
     from kgbench.analysis.rendering import render
+    from kgbench.plugins.papers import reproduction as papers
     from kgbench.store import open_reader
 
     selected = papers.chosen(names or [])
@@ -72,7 +75,7 @@ def reproduce(
 
 def _draw(store: Store, result: Reproduced, out: Path) -> None:
     from kgbench.plots.figures import file_name, save, state_digest
-    from kgbench.plots.published import figures
+    from kgbench.plugins.papers.figures import figures
 
     assert result.selection is not None
     state = state_digest(store, result.selection)

@@ -12,9 +12,9 @@ from scipy import stats
 
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.model_records import records
-from kgbench.analysis.scaling import line, points_and_trends, scaling
 from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
+from kgbench.plugins.papers.scaling import line, points_and_trends, scaling
 from tests.support.analysis_store import altered, small
 
 OWN = """

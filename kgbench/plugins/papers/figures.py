@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgbench.analysis.display_names import display_names
-from kgbench.analysis.papers import Reproduced
 from kgbench.analysis.tables import Table
 from kgbench.plots.box_plots import BOXES, distributions
 from kgbench.plots.kinds import Layout, find_figure
+from kgbench.plugins.papers.reproduction import Reproduced
 from kgbench.store.protocol import Store
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kgbench.analysis import policies as by_policies
-from kgbench.analysis import published_means as means
 from kgbench.analysis import references
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.registry import Purpose, analysis
@@ -22,6 +21,7 @@ from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.execution.on_variants import VariantOutcome
 from kgbench.model import Case, Outcome, Verdict
+from kgbench.plugins.papers import published_means as means
 from kgbench.policies.policy import policy
 from kgbench.record import reading
 from kgbench.record.reading import ScoredEvaluation

@@ -15,10 +15,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis import text2kg
 from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.compass import compass_table, find_compass
-from kgbench.analysis.declarations import printed_rows, score_set
+from kgbench.analysis.declarations import score_set
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.model_records import recorded, records
@@ -28,6 +27,8 @@ from kgbench.analysis.sizes import sizes
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
+from kgbench.plugins.papers import text2kg
+from kgbench.plugins.papers.printed import printed_rows
 from kgbench.rdf.declared import shipped
 from kgbench.store.protocol import Store
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS

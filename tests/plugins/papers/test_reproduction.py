@@ -12,15 +12,15 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench import resources
-from kgbench.analysis import papers
-from kgbench.analysis.declarations import printed_rows
-from kgbench.analysis.papers import AGREES, DIFFERS, NO_RESULTS, UNEXPLAINED, Published
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.importers import text2kgbench
 from kgbench.importers.load import load
+from kgbench.plugins.papers import reproduction as papers
+from kgbench.plugins.papers.printed import printed_rows
+from kgbench.plugins.papers.reproduction import AGREES, DIFFERS, NO_RESULTS, UNEXPLAINED, Published
 from kgbench.store import open_store
 from tests import documented
 from tests.support.analysis_store import iri, owned, small
@@ -236,8 +236,8 @@ def test_combined_scores_have_the_published_order(made):
 
 def test_scores_of_first_answers_are_those_of_the_records(everything):
     """0_combined and 0_answerParse, the paper's main scores, are reproduced for every model."""
-    selection = select(everything, "llm-kg-bench-3")
+    selection = select(everything, "llm-kg-bench-3", tasks="Text2SparqlExec*")
     for name in ("0_combined", "0_answerParse"):
-        rows = task_scores(everything, selection, metric=name, tasks="Text2SparqlExec*").records()
+        rows = task_scores(everything, selection, metric=name).records()
         assert {(row["metric"], row["n"]) for row in rows} == {(name, 20)}
         assert len(rows) == 6 * 4

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dialogues on which judges disagree with execution or with each other."""
+"""The dialogues on which judges disagree with execution or with each other.
+
+A verdict disagrees if it differs from the executed outcome, or where that is unknown from the
+adjudication by people, or else from the verdict of most judges. The column ``judged`` has a
+dialogue of a disagreeing judge, which ``kgbench show`` prints with the reason.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Item analysis of cases: difficulty, item-rest correlation and suspect cases."""
+"""Item analysis of cases: difficulty, item-rest correlation and suspect cases.
+
+``item_rest`` is the corrected item-total correlation over models between the mean score on the case
+and the mean over all other selected cases. Negative values mean that better models score lower;
+``p`` is the one-sided p of a value so low if case and rest were unrelated (t-test of a
+correlation), and a finding where it is below ``alpha``.
+"""
 
 from __future__ import annotations
 

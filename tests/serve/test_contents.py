@@ -296,3 +296,16 @@ def test_analyses():
 def test_analyses_without_a_readable_table():
     """An unreadable table is not shown, and the page still works."""
     assert shown(view(), f"{BASE}analysis/1")["sheet"] is None
+
+
+def test_a_model_has_its_place_and_its_published_facts():
+    """The page of a model says what leaderboards and the declared facts say about it."""
+    _, build = contents.template({KGB.Model})
+    page = build(view(), PARROT, reveal=False)
+    facts = [dict(suite["facts"]) for suite in page["suites"]]
+
+    assert facts
+    assert all({"Rank", "Score", "Tasks", "Dialogues"} <= set(of_suite) for of_suite in facts)
+    assert page["published"] == []
+    known = dict(contents._published("openai:gpt-4o-mini-2024-07-18"))
+    assert {"Family", "Context", "Released"} <= set(known)

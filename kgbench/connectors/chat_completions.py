@@ -16,6 +16,8 @@ from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
 
+PATH = "chat/completions"
+
 # Set by the connector, or not applicable: it requests one answer, not streamed, as text.
 RESERVED = ("messages", "model", "n", "stream", "stream_options", "tools", "functions")
 

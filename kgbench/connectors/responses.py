@@ -15,6 +15,8 @@ from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
 
+PATH = "responses"
+
 RESERVED = (
     "input",
     "model",

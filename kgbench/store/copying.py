@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies of a store to another back end, verified by counts and digests.
 
-Content is copied first, and the catalogue, which makes it visible, last: an interrupted copy leaves
-nothing visible, and the next one starts again. The target is marked meanwhile
-(:mod:`kgbench.store.unfinished`).
+Content is copied first, and the catalogue, which makes it visible, last: an interrupted copy to a
+server leaves nothing visible, and the next one starts again. A folder gets its name when the copy
+in it is complete.
 """
 
 from __future__ import annotations
@@ -149,6 +149,21 @@ def _check_source(source: Source, graph: str, digest: Digest, *, empty: bool) ->
         )
     if digest.triples == 0 and not empty:
         raise StoreError(f"{source.location}: the graph {graph} vanished while it was copied")
+
+
+@contextmanager
+def new_store(location: str) -> Iterator[str]:
+    """Yield the location at which the new store at ``location`` is written until the block ends.
+
+    Raises :class:`~kgbench.errors.StoreError` if a folder exists.
+    """
+    from kgbench.store import back_ends, embedded
+
+    if location == "memory:" or back_ends.is_remote(location):
+        yield location
+        return
+    with embedded.new_folder(Path(location)) as folder:
+        yield str(folder)
 
 
 @contextmanager

@@ -29,12 +29,6 @@ _REFUSED = re.compile(
 _LONGEST = 300  # characters kept of the engine's message
 _DATABASES = ("data/CURRENT", "data/MANIFEST-*", "snapshots/*/CURRENT", "snapshots/*/MANIFEST-*")
 
-UNFINISHED = "unfinished"
-"""The file that marks a folder; it has the command that repeats the copy or recovery."""
-
-being_written: set[Path | str] = set()
-"""The marked folders, and locations of marked servers, that this process writes and may open."""
-
 
 class Damaged(StoreError):
     """Files of a database are damaged or missing."""
@@ -128,26 +122,6 @@ def short_message(error: BaseException) -> str:
 def is_store(path: Path) -> bool:
     """Return whether a folder has a store, also one whose lock file was lost."""
     return (path / "lock").is_file() or any(any(path.glob(name)) for name in _DATABASES)
-
-
-def is_unfinished(path: Path) -> bool:
-    """Return whether a copy or recovery into a folder has not ended."""
-    return (path / UNFINISHED).is_file() and path.resolve() not in being_written
-
-
-def refuse_unfinished(path: Path) -> None:
-    """Raise :class:`~kgbench.errors.StoreError` for a folder that is marked as unfinished."""
-    if is_unfinished(path):
-        command = (path / UNFINISHED).read_text("utf-8", "replace").strip()
-        raise unfinished(str(path), command)
-
-
-def unfinished(location: str, command: str) -> StoreError:
-    """Return the error for a store that ``command`` has begun to write."""
-    return StoreError(
-        f"the store {location} is unfinished, and may lack results: if `{command}` no longer runs, "
-        "it was interrupted, and can be repeated"
-    )
 
 
 def no_store(path: Path) -> StoreError:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -18,13 +19,11 @@ from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.rdf import integer
 from kgbench.store import checksums, declared, layouts, registry, snapshots
 from kgbench.store.databases import (
-    UNFINISHED,
     Database,
     converted_failures,
     damaged,
     is_damage,
     is_store,
-    refuse_unfinished,
 )
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
@@ -59,7 +58,6 @@ class EmbeddedStore(Database):
         if path is None:
             self._db = ox.Store()
         else:
-            refuse_unfinished(path)
             self._lock = lock_folder(path)
             self._inode = os.fstat(self._lock.fileno()).st_ino
             try:
@@ -288,8 +286,7 @@ def lock_folder(path: Path) -> IO[str]:
     """Take the owner's lock of the store at ``path`` without waiting; creates the folder."""
     if path.exists() and not path.is_dir():
         raise StoreError(f"the store {path} is a file: name a folder")
-    known = is_store(path) or (path / UNFINISHED).is_file()
-    if path.is_dir() and any(path.iterdir()) and not known:
+    if path.is_dir() and any(path.iterdir()) and not is_store(path):
         raise StoreError(
             f"the folder {path} has other content than a kgbench store: name another folder"
         )
@@ -313,6 +310,26 @@ def lock_folder(path: Path) -> IO[str]:
         os.ftruncate(handle.fileno(), 0)
         os.write(handle.fileno(), str(os.getpid()).encode("ascii"))
     return handle
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder that becomes the new store at ``path`` when the block ends without an error.
+
+    What an interrupted command has left of it is removed. Raises
+    :class:`~kgbench.errors.StoreError` if ``path`` exists.
+    """
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise StoreError(f"{path} exists: name a new folder")
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    if unfinished.exists():
+        with lock_folder(unfinished):
+            shutil.rmtree(unfinished)
+    yield unfinished
+    try:
+        unfinished.rename(path)
+    except OSError as error:
+        raise WriteFailed(f"the store {path} cannot be written: {error.strerror}") from error
 
 
 def _refuse_damage(path: Path) -> None:

@@ -20,11 +20,10 @@ from kgbench.store.databases import (
     is_damage,
     is_store,
     no_store,
-    refuse_unfinished,
 )
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
-from kgbench.store.read_only import ReadOnly
+from kgbench.store.protocol import ReadOnly
 
 _log = logging.getLogger("kgbench.store")
 _warned: set[Path] = set()
@@ -46,7 +45,6 @@ class SnapshotReader(Database, ReadOnly):
         self._db: ox.Store | None = None
         if not is_store(path):
             raise no_store(path)
-        refuse_unfinished(path)
         folder = path / "snapshots"
         _complete(path)
         for snapshot, lock_file in undamaged(folder):

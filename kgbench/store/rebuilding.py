@@ -19,7 +19,7 @@ from kgbench.store import registry, snapshots
 from kgbench.store.databases import Database
 from kgbench.store.examination import examine
 from kgbench.store.iris import Iris
-from kgbench.store.read_only import ReadOnly
+from kgbench.store.protocol import ReadOnly
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 

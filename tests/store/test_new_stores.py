@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies and recoveries that were interrupted are named, and can be repeated."""
+"""Copies and recoveries into a new store: interrupted ones leave no store, and can be repeated."""
 
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -22,7 +21,6 @@ from kgbench.store import (
     publication_keys,
     registry,
 )
-from kgbench.store.databases import UNFINISHED
 from tests.store.test_copying import GRAPHS, filled
 
 
@@ -58,45 +56,31 @@ STEPS = [
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_an_interrupted_copy_is_named_and_repeated(place, tmp_path, monkeypatch, step):
-    """Whenever it is interrupted, nothing opens what there is, and the same command repeats it."""
+def test_an_interrupted_copy_leaves_no_store(place, tmp_path, monkeypatch, step):
+    """Whenever it is interrupted, there is no new store, and the same command repeats it."""
     command, module, function = step
     new = tmp_path / "new"
     words = ["copy", place, new] if command == "copy" else ["recover", new, "--store", place]
     with monkeypatch.context() as patch:
         patch.setattr(module, function, stop)
         assert call("store", *words).exit_code == 130
-    assert (new / UNFINISHED).is_file()
-    for opened in (open_reader, open_store, lambda name: checking.check(Path(name))):
-        with pytest.raises(StoreError, match=f"unfinished.*kgbench store {command} "):
-            opened(str(new))
-    for other in ("status", "store check"):
-        told = call(*other.split(), "--store", new)
-        assert "is unfinished" in str(told.exception)
-    assert any("has not ended" in one.words for one in storage._embedded(new))
+    assert not new.exists()
 
     assert call("store", *words).exit_code == 0
-    assert not (new / UNFINISHED).exists()
+    assert not list(tmp_path.glob(".new*"))
     assert checking.check(new).problems == []
     with open_reader(str(new)) as store:
         assert registry.graphs(store) == sorted(GRAPHS)
 
 
-@pytest.mark.parametrize("step", [one for one in STEPS if one[0] == "copy"])
-def test_an_interrupted_copy_to_a_server_is_named_and_repeated(place, remote, monkeypatch, step):
-    """A server is marked from the first write to the last, also when some results are visible."""
-    _, module, function = step
+def test_an_interrupted_copy_to_a_server_shows_nothing(place, remote, monkeypatch):
+    """A server has no results before the last step, and the same command repeats the copy."""
     words = ["store", "copy", place, remote]
     with monkeypatch.context() as patch:
-        patch.setattr(module, function, stop)
+        patch.setattr(copying, "_catalogue", stop)
         assert call(*words).exit_code == 130
-    for opened in (open_reader, open_store):
-        with pytest.raises(StoreError, match=r"is unfinished.*kgbench store copy "):
-            opened(remote)
-    for other in ("status", "store check", "store compact", "run -m baseline:oracle"):
-        told = call(*other.split(), "--store", remote)
-        assert "is unfinished" in str(told.exception)
-    assert any("is unfinished" in one.words for one in storage.store(remote, network=True))
+    with open_reader(remote) as store:
+        assert registry.graphs(store) == []
 
     assert call(*words).exit_code == 0
     with open_reader(remote) as store:
@@ -104,15 +88,14 @@ def test_an_interrupted_copy_to_a_server_is_named_and_repeated(place, remote, mo
         assert maintenance.check(store).problems == []
     told = call(*words)
     assert "has results already" in str(told.exception)
-    open_reader(remote).close()  # not marked by what was refused
 
 
-def test_a_store_is_not_marked_for_what_it_refuses(place, original):
-    """A target with results is refused, stays unmarked, and keeps them."""
+def test_an_existing_folder_is_no_new_store(place, original):
+    """A folder with content is refused, and keeps it."""
     told = call("store", "copy", original, place)
-    assert "has results already" in str(told.exception)
-    assert not (place / UNFINISHED).exists()
+    assert f"{place} exists: name a new folder" in str(told.exception)
     assert call("store", "recover", place, "--store", original).exit_code == 1
+    assert checking.check(place).problems == []
 
 
 def test_a_missing_lock_hides_no_store(place, tmp_path):

@@ -10,9 +10,8 @@ from enum import Enum
 from typing import Any
 from urllib.parse import urlsplit
 
-from kgbench.connectors import error_bodies, failures, reply_signs
+from kgbench.connectors import error_bodies, reply_signs
 from kgbench.connectors.error_bodies import ErrorBody, NoAnswer
-from kgbench.connectors.failures import echoes
 from kgbench.connectors.reply_signs import Meaning, Sign
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Outcome, Reply
@@ -23,8 +22,9 @@ from kgbench.net.limits import (
     ResponseTooLarge,
     ResponseTooSlow,
     is_near,
+    retry_after,
 )
-from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets.detection import SecretDetector, detector, scrub
 
 _SHORTEST_KEY = 16  # characters; shorter values are placeholders for servers without keys
 _IDENTIFIERS = {"model", "finish_reason", "request_id", "fingerprint"}
@@ -60,7 +60,7 @@ class Caller:
     def describe(self, event: str) -> str:
         """Return ``event`` as a message that names model and host but no secret."""
         host = f" at {self.host}" if self.host and self.host not in self.spec else ""
-        return failures.scrub(f"{self.spec}{host}: {event}", self.secrets)
+        return scrub(f"{self.spec}{host}: {event}", self.secrets)
 
     def error(self, event: str) -> ProviderError:
         """Return an error that a retry may cure."""
@@ -125,8 +125,7 @@ class Caller:
 
         Raises the error that it means if it is another one. ``text`` is its body.
         """
-        lower = {name.lower(): value for name, value in headers.items()}
-        wait = failures.retry_after(lower)
+        wait = retry_after({name.lower(): value for name, value in headers.items()})
         said = error_bodies.read(text)
         message = f"HTTP {status}: {said.message or 'no message'}"
         return self.refusal(said, message, status=status, wait=wait, request_id=request_id)
@@ -147,7 +146,7 @@ class Caller:
             refused = Reply("", finish_reason=reason, request_id=request_id)
             return self.clean(replace(refused, outcome=Outcome.REFUSED))
         advice = f" ({sign.advice})" if sign is not None and sign.advice else ""
-        raise failures.of_meaning(
+        raise reply_signs.error_of(
             sign and sign.meaning,
             self.describe(f"{message}{advice}"),
             status=status or said.status,
@@ -202,4 +201,4 @@ class Caller:
 
     @property
     def _echoes(self) -> SecretDetector:
-        return echoes(frozenset(key for key in self.secrets if len(key) >= _SHORTEST_KEY))
+        return detector(frozenset(key for key in self.secrets if len(key) >= _SHORTEST_KEY))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from kgbench.connectors import failures, generate_content
+from kgbench.connectors import generate_content
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import read, sampling
@@ -20,6 +20,7 @@ from kgbench.connectors.servers import Address, Service
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
 from kgbench.net import environment
+from kgbench.secrets.detection import scrub
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -53,7 +54,7 @@ def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the inter
     try:
         config = types.GenerateContentConfig(**parameters, should_return_http_response=True)
     except ValueError as error:
-        raise ModelSpecError(f"{setup.spec}: {failures.scrub(str(error))}") from None
+        raise ModelSpecError(f"{setup.spec}: {scrub(str(error))}") from None
     return Google(setup.model_id, config, _client(address, key, http), http, caller)
 
 

@@ -10,11 +10,13 @@ pieces of bounded size.
 
 from __future__ import annotations
 
+import email.utils
 import ipaddress
+import math
 import re
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -209,6 +211,36 @@ class BodyDecoder:
         """Raise :class:`InvalidResponse` if the compressed data is incomplete."""
         if self._member is not None and self._begun and not self._member.eof:
             raise InvalidResponse("the compressed response ends early")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait from ``retry-after-ms`` or ``Retry-After`` (RFC 9110, 10.2.3).
+
+    ``Retry-After`` has seconds or an HTTP date, which counts from the ``Date`` of the response: the
+    server's clock may differ from ours. The result is never negative, and ``None`` without a
+    usable header. Names in ``headers`` are in lower case, or without case.
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    until = seconds_of(headers.get("retry-after", ""))
+    if until is None:
+        return None
+    now = seconds_of(headers.get("date", ""))
+    return max(0.0, until - (time.time() if now is None else now))
+
+
+def seconds_of(date: str) -> float | None:
+    """Return an HTTP date in seconds since 1970, or ``None`` if ``date`` is none."""
+    moment = email.utils.parsedate_tz(date)
+    try:
+        return None if moment is None else float(email.utils.mktime_tz(moment))
+    except (OverflowError, ValueError):
+        return None
 
 
 def origin(url: str) -> tuple[str, str, int]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from kgbench.connectors import anthropic, error_bodies, messages
+from kgbench.connectors import anthropic, bodies, messages
 from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided, earliest
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
@@ -91,7 +91,7 @@ class AnthropicBatches(anthropic.AnthropicModel):
             if kind == "succeeded":
                 return self._caller.reply(result.get("message"), messages.reply, None)
             if kind == "errored":
-                said = error_bodies.of_body(result.get("error"))
+                said = bodies.error_of_body(result.get("error"))
                 message = ": ".join([*said.codes[-1:], said.message or "no message"])
                 return self._caller.refusal(said, message)
         except ProviderError as error:

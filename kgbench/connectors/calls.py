@@ -10,8 +10,8 @@ from enum import Enum
 from typing import Any
 from urllib.parse import urlsplit
 
-from kgbench.connectors import error_bodies, reply_signs
-from kgbench.connectors.error_bodies import ErrorBody, NoAnswer
+from kgbench.connectors import bodies, reply_signs
+from kgbench.connectors.bodies import ErrorBody, NoAnswer
 from kgbench.connectors.reply_signs import Meaning, Sign
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Outcome, Reply
@@ -98,7 +98,7 @@ class Caller:
         try:
             body = self.json(text)
         except ProviderError:
-            said = error_bodies.read(text)
+            said = bodies.error_in(text)
             if text.lstrip().startswith(("{", "[")) or self.sign(said) is None:
                 raise
             message = f"the response is not JSON: {said.message}"
@@ -111,7 +111,7 @@ class Caller:
         Raises the error that the body means if it has no answer.
         """
         try:
-            error_bodies.check(body)
+            bodies.refuse_error(body)
             return self.clean(reader(body, request_id))
         except NoAnswer as error:
             return self.refusal(error.said, str(error), request_id=request_id)
@@ -126,7 +126,7 @@ class Caller:
         Raises the error that it means if it is another one. ``text`` is its body.
         """
         wait = retry_after({name.lower(): value for name, value in headers.items()})
-        said = error_bodies.read(text)
+        said = bodies.error_in(text)
         message = f"HTTP {status}: {said.message or 'no message'}"
         return self.refusal(said, message, status=status, wait=wait, request_id=request_id)
 
@@ -169,10 +169,10 @@ class Caller:
         try:
             if isinstance(text, bytes):
                 text = text.decode(json.detect_encoding(text), "surrogatepass")
-            text = error_bodies.without_comments(text)
+            text = bodies.without_comments(text)
             return self._echoes.hide_in(json.loads(text, strict=False))
         except (ValueError, RecursionError):
-            shown = error_bodies.read(text).message if isinstance(text, str) else text
+            shown = bodies.error_in(text).message if isinstance(text, str) else text
             error = self.error(f"the response is not JSON: {shown[:80]!r}")
             raw = text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
             error.raw = self._echoes.hide(raw)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from kgbench.connectors import reply_signs
 from kgbench.connectors.bodies import (
     UNSAID,
+    NoAnswer,
     count,
     listed,
     mapping,
@@ -16,7 +17,6 @@ from kgbench.connectors.bodies import (
     total,
     turns,
 )
-from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import (
     CallResult,
     ToolMessage,

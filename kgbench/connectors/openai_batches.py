@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from kgbench.connectors import error_bodies
+from kgbench.connectors import bodies
 from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, earliest
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.connectors.openai import OpenAIModel
@@ -114,10 +114,10 @@ class OpenAIBatches(OpenAIModel):
             if status == _OK:
                 return self._caller.reply(body, self._protocol.reply, request_id)
             if status is not None:
-                said = error_bodies.of_body(body)
+                said = bodies.error_of_body(body)
                 message = f"HTTP {status}: {said.message or 'no message'}"
                 return self._caller.refusal(said, message, status=status, request_id=request_id)
-            said = error_bodies.of_body(line.get("error"))
+            said = bodies.error_of_body(line.get("error"))
             message = ": ".join([*said.codes[:1], said.message or "no result"])
             return self._caller.refusal(said, message)
         except ProviderError as error:
@@ -135,6 +135,6 @@ class OpenAIBatches(OpenAIModel):
             return None
         reasons = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
         message = self._caller.describe("; ".join([summary, *reasons]))
-        sign = self._caller.sign(error_bodies.of_body(errors))
+        sign = self._caller.sign(bodies.error_of_body(errors))
         limited = sign is not None and sign.meaning is Meaning.RATE_LIMITED
         return RateLimited(message) if limited else ProviderRefused(message)

@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
-from kgbench.connectors.error_bodies import ErrorBody
+from kgbench.connectors.bodies import ErrorBody
 from kgbench.errors import (
     ContextTooLong,
     ProviderError,

@@ -12,10 +12,9 @@ from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from kgbench import rdf
-from kgbench.connectors.bodies import mapping, text_of
+from kgbench.connectors.bodies import NoAnswer, mapping, text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.options import Option, read
 from kgbench.connectors.sdk import HttpConnector, http_client
 from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused

@@ -175,7 +175,7 @@ def download(url: str, budget: Budget | None = None) -> bytes:
         try:
             web.download(url, target, budget or Budget(_MOST, _PATIENCE), _LARGEST)
         except FileNotFoundError:
-            reason = f"{url}: not found (404)"
+            reason = f"{url} cannot be fetched: not found (404)"
         except ImportRefused as error:
             reason = str(error)
         else:

@@ -162,10 +162,7 @@ class EmbeddedStore(Database):
 
     def _sweep(self) -> None:
         """Remove graphs that a killed process loaded in bulk without registering them."""
-        ours = self.iris.base + "graph/"
-        existing = {graph.value for graph in self._store.named_graphs()}
-        unknown = existing - self._stamps.keys() - {self.iris.catalogue}
-        if lost := sorted(graph for graph in unknown if graph.startswith(ours)):
+        if lost := registry.unregistered(self, self.graphs()):
             self.drop(lost)
 
     def optimize(self) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -58,7 +58,7 @@ def check(store: Source, *, digest: bool = False) -> CheckResult:
     result.problems += sorted(
         [
             *_entries(store, rows),
-            *(f"{graph} has no registry entry" for graph in _orphans(store, sizes, known)),
+            *(f"{graph} has no registry entry" for graph in registry.unregistered(store, sizes)),
             *_blank(store, {*known, catalogue}),
         ]
     )
@@ -109,8 +109,7 @@ def analyses_of(store: Source, graphs: set[str]) -> list[str]:
 
 def compact(store: OwnedStore) -> CompactionResult:
     """Remove stale analyses, graphs without a registry entry, and duplicate change stamps."""
-    known = set(registry.graphs(store))
-    orphans = _orphans(store, _sizes(store), known)
+    orphans = registry.unregistered(store, _sizes(store))
     stale = stale_analyses(store)
     if orphans or stale:
         store.drop([*orphans, *stale])
@@ -124,11 +123,3 @@ def _sizes(store: Source) -> dict[str, int]:
     for row in store.query(fill("graph-sizes.rq", base=store.iris.base)):
         sizes[row["graph"].value] += int(row["triples"].value)
     return sizes
-
-
-def _orphans(store: Source, sizes: Mapping[str, int], known: set[str]) -> list[str]:
-    """Return the graphs below the store's base that have no registry entry."""
-    ours = store.iris.base + "graph/"
-    not_content = {store.iris.catalogue, store.iris.mint("leaseGraph")}
-    unknown = set(sizes) - known - not_content
-    return sorted(graph for graph in unknown if graph.startswith(ours))

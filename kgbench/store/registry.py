@@ -48,6 +48,13 @@ def graphs(store: _Store) -> list[str]:
     return sorted({row["graph"].value for row in rows})
 
 
+def unregistered(store: _Store, existing: Iterable[str]) -> list[str]:
+    """Return those of the ``existing`` graphs of kgbench that have no entry in the registry."""
+    ours, lease = store.iris.base + "graph/", store.iris.mint("leaseGraph")
+    known = {*graphs(store), *stamps(store), store.iris.catalogue, lease}
+    return sorted(graph for graph in existing if graph.startswith(ours) and graph not in known)
+
+
 def refuse_results(store: _Store) -> None:
     """Raise :class:`~kgbench.errors.StoreError` if a store has results."""
     existing = graphs(store)

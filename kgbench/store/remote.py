@@ -115,7 +115,7 @@ class RemoteStore(_Remote):
         super().__init__(back_end)
         self._limit = back_end.request_limit
         self._writing = threading.Lock()
-        self._loaded: set[str] = set()
+        self._loaded: set[str] = set()  # graphs, registered since or not
         self._lease: Lease | None = None
         self._closed = False
         self._in_doubt = False  # whether the server may lack a write whose stamps we have
@@ -124,8 +124,8 @@ class RemoteStore(_Remote):
             layouts.check(self)
             declared.load(self)
             self._read_registry()
-            if self._lease.taken_over:
-                self._sweep()
+            if self._lease.taken_over:  # what its holder loaded and did not register
+                self._drop(registry.unregistered(self, self.graphs()))
         except BaseException as error:
             self._give_up()
             refuse_misfits(self.location, error)
@@ -165,10 +165,9 @@ class RemoteStore(_Remote):
         """See :meth:`~kgbench.store.protocol.Store.bulk_load`."""
         for graph, lines in by_graph(blocks, self._limit):
             with self._writing:
-                lease = self._confirm_lease()
-                if graph not in self._loaded and graph != self.iris.catalogue:
+                self._confirm_lease()
+                if graph != self.iris.catalogue:
                     self._loaded.add(graph)
-                    lease.note_loading(graph)
                 self._client.load(graph, lines)
 
     def drop(self, graphs: Sequence[str]) -> None:
@@ -178,6 +177,10 @@ class RemoteStore(_Remote):
         self.update(fill("drop.ru", catalogue=self.iris.catalogue, graphs=terms, drops=drops))
         for graph in graphs:
             self._stamps.pop(graph, None)
+
+    def _drop(self, graphs: Sequence[str]) -> None:
+        if graphs:
+            self.drop(graphs)
 
     def optimize(self) -> None:
         """Do nothing: SPARQL 1.1 has no operation for it."""
@@ -195,7 +198,7 @@ class RemoteStore(_Remote):
         try:
             if self._lease is not None:
                 if self._loaded:
-                    self._sweep()
+                    self._drop(sorted(self._loaded - registry.stamps(self).keys()))
                 self._lease.end()
         finally:
             self._closed = True
@@ -218,11 +221,10 @@ class RemoteStore(_Remote):
         self._stamps = registry.stamps(self)
         self._registered = registry.last_registration(self)
 
-    def _confirm_lease(self) -> Lease:
+    def _confirm_lease(self) -> None:
         if self._closed or self._lease is None:
             raise StoreError(f"the store {self.location} is closed")
         self._lease.hold()
-        return self._lease
 
     def _write_in_pieces(self, blocks: Sequence[Block]) -> list[Block]:
         """Write blocks in pieces, except the last piece of the catalogue, which is returned."""
@@ -262,13 +264,6 @@ class RemoteStore(_Remote):
         parts = [part for graph in known for part in self._stamp_updates([graph])]
         if parts:
             self._client.update(" ;\n".join(parts))
-
-    def _sweep(self) -> None:
-        """Remove graphs that were loaded in bulk but never registered."""
-        assert self._lease is not None
-        known = registry.stamps(self).keys() | {self.iris.catalogue}
-        if lost := sorted(self._lease.loading() - known):
-            self.drop(lost)
 
 
 def by_graph(blocks: Iterable[Block], limit: int) -> Iterator[tuple[str, list[str]]]:

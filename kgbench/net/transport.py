@@ -24,7 +24,6 @@ from kgbench.net.environment import Proxy
 from kgbench.net.limits import BodyDecoder, InvalidResponse, Meter, Misbehaviour
 
 _REFUSAL: Final = 1 << 20  # bytes of a 401 response
-_SENT_TOGETHER: Final = 1 << 16  # bytes up to which head and body are sent in one write
 
 
 class Transport(httpx2.BaseTransport):
@@ -103,12 +102,6 @@ class Transport(httpx2.BaseTransport):
         if parsed.ssl_context is not None:
             options["proxy_ssl_context"] = parsed.ssl_context
         return httpcore2.HTTPProxy(_address(parsed.url), proxy_auth=parsed.raw_auth, **options)
-
-    def idle_connections(self) -> int:
-        """Return the number of idle connections that are kept for later requests."""
-        with self._lock:
-            pools = list(self._pools.values())
-        return sum(connection.is_idle() for pool in pools for connection in pool.connections)
 
     def close(self) -> None:
         """Close all connections."""
@@ -221,7 +214,6 @@ class _Network(httpcore2.NetworkBackend):
 class _Stream(httpcore2.NetworkStream):
     def __init__(self, plain: httpcore2.NetworkStream) -> None:
         self._plain = plain
-        self._unsent = b""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         assert isinstance(timeout, _Timeout)
@@ -235,13 +227,8 @@ class _Stream(httpcore2.NetworkStream):
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send a head together with a small body; h11 yields them apart, then b"" at the end."""
         assert isinstance(timeout, _Timeout)
-        self._unsent += buffer
-        if buffer and len(self._unsent) < _SENT_TOGETHER:
-            return
-        data, self._unsent = self._unsent, b""
-        self._plain.write(data, timeout.left())
+        self._plain.write(buffer, timeout.left())
 
     def start_tls(self, *arguments: Any, **options: Any) -> httpcore2.NetworkStream:
         return _Stream(self._plain.start_tls(*arguments, **options))

@@ -14,6 +14,7 @@ from kgbench.store import Block, Iris, leases, open_reader, open_store, registry
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 from tests.store.proxies import AFTER, BEFORE, BUSY, HALF, KINDS, LATE, OK, Proxy
+from tests.store.test_connections import idle
 
 IRIS = Iris()
 GRAPH = IRIS.mint("runGraph", run="test")
@@ -126,7 +127,7 @@ def test_connections_are_kept(remote):
     with Proxy(remote) as proxy, open_store(proxy.url) as store:
         for k in range(20):
             store.write(turn(k))
-        assert store._client._http._http.transport.idle_connections() == 1
+        assert idle(store._client._http) == 1
 
 
 def _age(store, until):

@@ -54,7 +54,8 @@ def ask(made, server):
 
 def idle(made):
     """Return the number of idle connections."""
-    return made._http.transport.idle_connections()
+    pools = made._http.transport._pools.values()
+    return sum(connection.is_idle() for pool in pools for connection in pool.connections)
 
 
 # --- truncated responses --------------------------------------------------------------------

@@ -15,7 +15,8 @@ from kgbench.cli import completion, options
 from kgbench.cli.messages import count, echo_visible
 
 if TYPE_CHECKING:
-    from kgbench.store.copying import CopiedGraph, Source
+    from kgbench.store import Store
+    from kgbench.store.copying import CopiedGraph
     from kgbench.store.maintenance import CheckResult
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
@@ -275,7 +276,7 @@ def drop(
 
 
 @contextmanager
-def _source(location: str | None) -> Iterator[Source]:
+def _source(location: str | None) -> Iterator[Store]:
     """Open a store or a backup for reading."""
     from kgbench.store import dumps, open_reader
 

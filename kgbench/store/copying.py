@@ -12,36 +12,16 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
 from kgbench.store import digests, layouts, registry
 from kgbench.store.digests import Digest
-from kgbench.store.iris import Iris
-from kgbench.store.protocol import Block, OwnedStore
+from kgbench.store.protocol import Block, OwnedStore, Store
 
 _LINES = 5_000  # triples per block
-
-
-class Source(Protocol):
-    """A source of a copy: a store, or a backup of one."""
-
-    iris: Iris
-    location: str
-
-    def query(self, text: str) -> Any:
-        """See :meth:`kgbench.store.protocol.Store.query`."""
-        ...
-
-    def graphs(self) -> list[str]:
-        """See :meth:`kgbench.store.protocol.Store.graphs`."""
-        ...
-
-    def triples(self, graph: str) -> Iterator[ox.Triple]:
-        """See :meth:`kgbench.store.protocol.Store.triples`."""
-        ...
 
 
 class CopiedGraph(NamedTuple):
@@ -53,7 +33,7 @@ class CopiedGraph(NamedTuple):
 
 
 def copy(
-    source: Source, target: OwnedStore, watch: Callable[[str, int], None] | None = None
+    source: Store, target: OwnedStore, watch: Callable[[str, int], None] | None = None
 ) -> list[CopiedGraph]:
     """Copy every registered graph and the catalogue of ``source`` into the empty ``target``.
 
@@ -102,7 +82,7 @@ def copy(
     return copied
 
 
-def verify(store: Source, expected: CopiedGraph) -> None:
+def verify(store: Store, expected: CopiedGraph) -> None:
     """Raise :class:`StoreError` unless a graph has the ``expected`` count and digest."""
     actual = digests.of(store.triples(expected.graph))
     if (actual.triples, actual.value) != (expected.triples, expected.digest):
@@ -141,7 +121,7 @@ def _blocks(graph: str, triples: Iterable[ox.Triple]) -> Iterator[Block]:
     yield Block(graph, lines)
 
 
-def _check_source(source: Source, graph: str, digest: Digest, *, empty: bool) -> None:
+def _check_source(source: Store, graph: str, digest: Digest, *, empty: bool) -> None:
     if digest.blank:
         raise StoreError(
             f"{source.location}: the graph {graph} has blank nodes ({digest.blank} triples), which "

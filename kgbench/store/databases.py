@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyoxigraph as ox
 
 from kgbench import files
 from kgbench.errors import NoStore, QueryError, StoreError, WriteFailed
 from kgbench.rdf.dataset_clauses import has_dataset
+from kgbench.store.iris import Iris
+from kgbench.store.protocol import ReadOnly
 
 # Messages of RocksDB and Oxigraph about unreadable files; other RuntimeErrors are query errors.
 _DAMAGE = re.compile(
@@ -37,6 +39,7 @@ class Damaged(StoreError):
 class Database:
     """The reading methods of stores over an Oxigraph database; ``_db`` is ``None`` when closed."""
 
+    iris: Iris
     location: str
     _db: ox.Store | None
 
@@ -72,6 +75,20 @@ class Database:
         with converted_failures(self.location):
             for quad in self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)):
                 yield quad.triple
+
+
+class ReadDatabase(Database, ReadOnly):
+    """A database that is opened for reading; a context manager that closes it."""
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
 
 def is_damage(error: BaseException) -> bool:

@@ -162,7 +162,7 @@ class EmbeddedStore(Database):
 
     def _sweep(self) -> None:
         """Remove graphs that a killed process loaded in bulk without registering them."""
-        if lost := registry.unregistered(self, self.graphs()):
+        if lost := registry.unregistered(self, self.graphs(), self._stamps):
             self.drop(lost)
 
     def optimize(self) -> None:

@@ -4,20 +4,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Protocol
 
 from kgbench.errors import LayoutError
 from kgbench.rdf.declared import shipped
-from kgbench.store.iris import Iris
+from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
-
-
-class _Store(Protocol):
-    iris: Iris
-    location: str
-
-    def query(self, text: str) -> Any: ...
 
 
 @cache
@@ -29,7 +21,7 @@ def current() -> int:
     raise LayoutError("store/layout.ttl declares no kgb:layoutVersion")
 
 
-def version(store: _Store) -> int | None:
+def version(store: Store) -> int | None:
     """Return the layout version that a store records; ``None`` if it is empty.
 
     Raises :class:`~kgbench.errors.LayoutError` for several versions, or one that is no number.
@@ -46,7 +38,7 @@ def version(store: _Store) -> int | None:
     return int(versions.pop())
 
 
-def check(store: _Store) -> int | None:
+def check(store: Store) -> int | None:
     """Return the result of :func:`version`; raises :class:`LayoutError` for other layouts."""
     number = version(store)
     if number is None or number == current():

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Self
+from typing import IO
 
 import pyoxigraph as ox
 
@@ -14,7 +14,7 @@ from kgbench.errors import StoreError, StoreInUse
 from kgbench.store import layouts, snapshots
 from kgbench.store.databases import (
     Damaged,
-    Database,
+    ReadDatabase,
     converted_failures,
     damaged,
     is_damage,
@@ -23,13 +23,12 @@ from kgbench.store.databases import (
 )
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
-from kgbench.store.protocol import ReadOnly
 
 _log = logging.getLogger("kgbench.store")
 _warned: set[Path] = set()
 
 
-class SnapshotReader(Database, ReadOnly):
+class SnapshotReader(ReadDatabase):
     """A read-only :class:`~kgbench.store.protocol.Store` over a snapshot of the store at ``path``.
 
     It opens the newest undamaged snapshot, and warns if newer ones are damaged. Raises
@@ -68,13 +67,10 @@ class SnapshotReader(Database, ReadOnly):
 
     def close(self) -> None:
         """Close the snapshot."""
-        self._db = None
+        super().close()
         if self._lock_file is not None:
             self._lock_file.close()
             self._lock_file = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()

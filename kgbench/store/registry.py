@@ -5,21 +5,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
 
 from kgbench.errors import StoreError
-from kgbench.store.iris import Iris
+from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 
 
-class _Store(Protocol):
-    iris: Iris
-    location: str
-
-    def query(self, text: str) -> Any: ...
-
-
-def stamps(store: _Store) -> dict[str, int]:
+def stamps(store: Store) -> dict[str, int]:
     """Return the latest change stamp of every registered graph."""
     latest: dict[str, int] = {}
     for row in store.query(fill("stamps.rq", catalogue=store.iris.catalogue)):
@@ -36,26 +28,26 @@ def next_stamp(stamps: Mapping[str, int], graphs: Iterable[str]) -> int:
     return max((time.time_ns(), *(stamps.get(graph, 0) + 1 for graph in graphs)))
 
 
-def last_registration(store: _Store) -> int:
+def last_registration(store: Store) -> int:
     """Return the number of the last write that registered a graph; 0 if there is none."""
     (row,) = store.query(fill("last-registration.rq", catalogue=store.iris.catalogue))
     return 0 if row["last"] is None else int(row["last"].value)
 
 
-def graphs(store: _Store) -> list[str]:
+def graphs(store: Store) -> list[str]:
     """Return the registered graphs, in order, without the catalogue."""
     rows = store.query(fill("registry.rq", catalogue=store.iris.catalogue))
     return sorted({row["graph"].value for row in rows})
 
 
-def unregistered(store: _Store, existing: Iterable[str]) -> list[str]:
-    """Return those of the ``existing`` graphs of kgbench that have no entry in the registry."""
-    ours, lease = store.iris.base + "graph/", store.iris.mint("leaseGraph")
-    known = {*graphs(store), *stamps(store), store.iris.catalogue, lease}
-    return sorted(graph for graph in existing if graph.startswith(ours) and graph not in known)
+def unregistered(store: Store, existing: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return those of the ``existing`` graphs of results that are not ``known``, in order."""
+    ours = store.iris.base + "graph/"
+    others = {*known, store.iris.catalogue, store.iris.mint("leaseGraph")}
+    return sorted(graph for graph in existing if graph.startswith(ours) and graph not in others)
 
 
-def refuse_results(store: _Store) -> None:
+def refuse_results(store: Store) -> None:
     """Raise :class:`~kgbench.errors.StoreError` if a store has results."""
     existing = graphs(store)
     if existing:

@@ -125,7 +125,7 @@ class RemoteStore(_Remote):
             declared.load(self)
             self._read_registry()
             if self._lease.taken_over:  # what its holder loaded and did not register
-                self._drop(registry.unregistered(self, self.graphs()))
+                self._drop(registry.unregistered(self, self.graphs(), self._stamps))
         except BaseException as error:
             self._give_up()
             refuse_misfits(self.location, error)

@@ -180,6 +180,7 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "connectors.options",
         "errors",
         "model",
+        "net.client",
         "net.limits",
     },
     "harvest": {
@@ -200,6 +201,7 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "importers.rdf.parsing",
         "importers.rdf.sources",
         "net.limits",
+        "net.web",
         "publish.recipe",
         "publish.settings",
         "publish.signing",

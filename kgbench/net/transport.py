@@ -95,8 +95,8 @@ class Transport(httpx2.BaseTransport):
             return httpcore2.ConnectionPool(**options)
         if proxy.is_socks:  # its handshake has no timeouts, which the streams here need
             raise EnvironmentVariableError(
-                f"{proxy} speaks SOCKS, through which kgbench only calls models: name a proxy that "
-                f"speaks HTTP, or add the host to NO_PROXY"
+                f"{proxy} speaks SOCKS, through which kgbench only calls models and tool servers: "
+                f"name a proxy that speaks HTTP, or add the host to NO_PROXY"
             )
         parsed = proxy.for_httpx()
         if parsed.ssl_context is not None:

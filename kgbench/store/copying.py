@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
-from kgbench.store import digests, layouts, registry
+from kgbench.store import digests, registry
 from kgbench.store.digests import Digest
 from kgbench.store.protocol import Block, OwnedStore, Store
 
@@ -42,7 +42,7 @@ def copy(
     Raises :class:`~kgbench.errors.StoreError` if the target has results, the source changes
     meanwhile, or a graph differs.
     """
-    layouts.check(source)
+    registry.check_layout(source)
     catalogue = source.iris.catalogue
     if target.iris.catalogue != catalogue:
         raise StoreError(f"{source.location} and {target.location} have different bases")

@@ -18,7 +18,7 @@ from typing import IO, cast
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
-from kgbench.store import digests, layouts, registry
+from kgbench.store import digests, registry
 from kgbench.store.copying import CopiedGraph
 from kgbench.store.databases import ReadDatabase, is_damage
 from kgbench.store.digests import Digest
@@ -45,7 +45,7 @@ def write(source: Store, path: Path) -> list[CopiedGraph]:
         raise StoreError(f"a backup is named *{SUFFIX}, not {path.name}")
     if path.exists():
         raise StoreError(f"{path} exists: name another file")
-    layouts.check(source)
+    registry.check_layout(source)
     unfinished = path.with_name(path.name + ".unfinished")
     try:
         written = _write(source, unfinished)

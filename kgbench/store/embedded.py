@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.rdf import integer
-from kgbench.store import checksums, declared, layouts, registry, snapshots
+from kgbench.store import checksums, declared, registry, snapshots
 from kgbench.store.databases import (
     Database,
     converted_failures,
@@ -74,7 +74,7 @@ class EmbeddedStore(Database):
                 raise
         try:
             with converted_failures(self.location):
-                layouts.check(self)
+                registry.check_layout(self)
                 declared.load(self)
                 self._stamps = registry.stamps(self)
                 self._registered = registry.last_registration(self)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kgbench.store import digests, layouts, registry
+from kgbench.store import digests, registry
 from kgbench.store.protocol import OwnedStore, Store
 from kgbench.store.templates import fill
 
@@ -47,7 +47,7 @@ def check(store: Store, *, digest: bool = False) -> CheckResult:
 
     Raises :class:`~kgbench.errors.LayoutError` for another layout.
     """
-    result = CheckResult(store.location, layouts.check(store))
+    result = CheckResult(store.location, registry.check_layout(store))
     catalogue, lease = store.iris.catalogue, store.iris.mint("leaseGraph")
     sizes = _sizes(store)
     rows = list(store.query(fill("registry.rq", catalogue=catalogue)))

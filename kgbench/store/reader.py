@@ -11,7 +11,7 @@ from typing import IO
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse
-from kgbench.store import layouts, snapshots
+from kgbench.store import registry, snapshots
 from kgbench.store.databases import (
     Damaged,
     ReadDatabase,
@@ -51,7 +51,7 @@ class SnapshotReader(ReadDatabase):
             try:
                 with converted_failures(self.location):
                     self._db = ox.Store.read_only(str(snapshot))
-                    layouts.check(self)
+                    registry.check_layout(self)
             except Damaged as error:
                 self.close()
                 warn_damaged(snapshot, str(error.__cause__))

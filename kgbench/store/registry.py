@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry in a store's catalogue, which lists every result graph with its change stamp."""
+"""The registry in a store's catalogue: every result graph with its change stamp, and the layout.
+
+The current layout is opened, all others are refused.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
 
-from kgbench.errors import StoreError
+from kgbench.errors import LayoutError, StoreError
+from kgbench.rdf.declared import shipped
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
+from kgbench.vocab import KGB
 
 
 def stamps(store: Store) -> dict[str, int]:
@@ -55,3 +61,45 @@ def refuse_results(store: Store) -> None:
             f"the store {store.location} has results already ({len(existing)} graphs): copy into "
             "an empty one"
         )
+
+
+# --- the layout ---------------------------------------------------------------------------------
+
+
+@cache
+def current_layout() -> int:
+    """Return the layout version that this code writes, from ``store/layout.ttl``."""
+    declared = shipped("store", "layout.ttl")
+    for node in declared.subjects(KGB.layoutVersion):
+        return declared.required_as(node, KGB.layoutVersion, int)
+    raise LayoutError("store/layout.ttl declares no kgb:layoutVersion")
+
+
+def layout(store: Store) -> int | None:
+    """Return the layout version that a store records; ``None`` if it is empty.
+
+    Raises :class:`~kgbench.errors.LayoutError` for several versions, or one that is no number.
+    """
+    rows = list(store.query(fill("layout-version.rq", catalogue=store.iris.catalogue)))
+    if not rows:
+        return None
+    versions = {row["version"].value for row in rows}
+    if len(versions) != 1 or not next(iter(versions)).isdecimal():
+        raise LayoutError(
+            f"the store {store.location} records the layouts {', '.join(sorted(versions))}: "
+            "restore it from a backup"
+        )
+    return int(versions.pop())
+
+
+def check_layout(store: Store) -> int | None:
+    """Return the result of :func:`layout`; raises :class:`LayoutError` for other layouts."""
+    number, current = layout(store), current_layout()
+    if number in (None, current):
+        return number
+    raise LayoutError(
+        f"the store {store.location} has layout {number}, this kgbench reads layout {current}: "
+        "finish its runs with the version that wrote it, or export them with that one (`kgbench "
+        "export llm-kg-bench --redact none`) and import the files into a new store (`kgbench "
+        "import llm-kg-bench`)"
+    )

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import NoStore, StoreError
 from kgbench.rdf import integer
-from kgbench.store import declared, layouts, registry
+from kgbench.store import declared, registry
 from kgbench.store.back_ends import BackEnd
 from kgbench.store.client import Client
 from kgbench.store.iris import Iris
@@ -90,7 +90,7 @@ class RemoteReader(_Remote, ReadOnly):
     def __init__(self, back_end: BackEnd) -> None:
         super().__init__(back_end)
         try:
-            empty = layouts.check(self) is None
+            empty = registry.check_layout(self) is None
         except BaseException as error:
             self.close()
             refuse_misfits(self.location, error)
@@ -121,7 +121,7 @@ class RemoteStore(_Remote):
         self._in_doubt = False  # whether the server may lack a write whose stamps we have
         try:
             self._lease = Lease(self._client, self.iris, self.location)
-            layouts.check(self)
+            registry.check_layout(self)
             declared.load(self)
             self._read_registry()
             if self._lease.taken_over:  # what its holder loaded and did not register

@@ -29,7 +29,7 @@ def model_names(store: Store) -> dict[str, str]:
 def displayed(table: Table, names: Mapping[str, str]) -> Table:
     """Replace the names in the column of models by display names.
 
-    >>> from kgbench.analysis.tables import Ref, Table, Value
+    >>> from kgbench.analysis.tables import Column, Table
     >>> table = Table("Scores", (Column("model", "Model"),), (("org/small-7b",),))
     >>> displayed(table, {"org/small-7b": "Small 7B"}).rows
     (('Small 7B',),)

@@ -90,7 +90,8 @@ def folder(tmp_path, monkeypatch):
     shipped = resources.folder("queries")
     for name in ("parameters.ttl", "columns.ttl", "list-models.rq", "list-models.ttl"):
         shutil.copy(shipped / name, place)
-    monkeypatch.setattr(resources, "folder", {"queries": place}.__getitem__)
+    shipped = resources.folder
+    monkeypatch.setattr(resources, "folder", lambda n: place if n == "queries" else shipped(n))
     caches = (queries.names, queries.load, queries._shared)
     for cache in caches:
         cache.cache_clear()

@@ -14,7 +14,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.tasks import catalogue, serialising, texts, turtle_answers, world_violations
+from kgbench.tasks import catalogue, serialising, texts, turtle_answers
 from kgbench.validation import IllFormedShapes
 from kgbench.validation.foreign import Finding, ForeignShapes
 from kgbench.worlds import shape_cases
@@ -45,7 +45,10 @@ def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
     return catalogue.lazy_cases(task, suite, count, data)
 
 
-prompt = world_violations.prompt
+def prompt(case: Case) -> str:
+    """Return the prompt: the shapes and the graph."""
+    shown = {name: case.data[name] for name in ("shapes", "graph")}
+    return texts.filled(NAME, "prompt.txt", **shown)
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of hostile shapes, reports and repaired graphs."""
+"""Kinds of hostile shapes and repaired graphs."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -9,7 +9,7 @@ from kgbench.testing import hostile as generic
 from tests.execution.judging.hostile import ANY_LIMIT, Hostile, noise, patterns
 from tests.execution.judging.hostile_answers import JUDGED_OR_ENDED
 
-VERDICT, REPAIR, WRITING = "ShaclVerdictWorld", "ShaclRepairWorld", "Text2ShaclWorld"
+REPAIR, WRITING = "ShaclRepairWorld", "Text2ShaclWorld"
 REFUSED, SCORED, ENDED = (Outcome.UNPARSABLE,), (Outcome.SCORED,), (Outcome.TIMEOUT,)
 COUNT = 200  # of each family
 HEAD = (
@@ -250,32 +250,7 @@ def hostile_graphs(port) -> Iterator[tuple[str, Hostile]]:
     yield "large graphs", Hostile(fenced(many), JUDGED_OR_ENDED)
 
 
-def hostile_reports(port) -> Iterator[tuple[str, Hostile]]:
-    """Yield the kinds of hostile reports."""
-    many = " , ".join(f"r:a{k}" for k in range(20_000))
-    parts = " , ".join(f"sh:c{k}" for k in range(20_000))
-    one = "sh:sourceConstraintComponent sh:MinCountConstraintComponent"
-    yield (
-        "reports of no use",
-        Hostile(
-            fenced(
-                f"[] sh:focusNode {many} ; sh:sourceConstraintComponent {parts} .",
-                '[] sh:focusNode "x" ; sh:sourceConstraintComponent "y" .',
-                f"[] sh:focusNode <<( :a :b :c )>> , :b ; {one} .",
-                f"<urn:o> owl:imports <http://127.0.0.1:{port}/> .",
-            ),
-            REFUSED,
-        ),
-    )
-    yield (
-        "large reports",
-        Hostile(
-            fenced("\n".join(f"[] sh:focusNode r:a{k} ; {one} ." for k in range(60_000))), SCORED
-        ),
-    )
-
-
-KINDS = {WRITING: hostile_shapes, REPAIR: hostile_graphs, VERDICT: hostile_reports}
+KINDS = {WRITING: hostile_shapes, REPAIR: hostile_graphs}
 
 
 def attacks(name, references: Sequence[str], port) -> Iterator[tuple[str, str, Hostile]]:

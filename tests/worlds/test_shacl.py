@@ -20,7 +20,7 @@ from kgbench.worlds.generator import World
 from kgbench.worlds.scenes import violation_pairs
 from tests.support import families, pyshacl_oracle
 
-REPAIR, WRITING = "ShaclRepairWorld", "Text2ShaclWorld"
+WRITING = "Text2ShaclWorld"
 LEVELS = range(1, shape_cases.LEVELS + 1)
 WORLD = World("0123456789abcdef", 400)
 
@@ -253,61 +253,6 @@ def test_a_rule_in_sparql_is_as_good():
     verdict = judged(case, f"```turtle\n{text}\n```")
 
     assert verdict.scores["informedness"] == 1.0
-
-
-def repaired(case, change):
-    """Return the verdict on the reference repair with changed triples."""
-    lines = catalogue.module(REPAIR).reference(case).split("\n")[1:-1]
-    quads = ox.parse("\n".join(lines), ox.RdfFormat.TURTLE)
-    triples = change([quad.triple for quad in quads])
-    return judged(case, "```turtle\n" + "\n".join(f"{one} ." for one in triples) + "\n```")
-
-
-def test_needless_changes_are_counted():
-    """A repair with needless changes still conforms, but has a lower score."""
-    case = cases(REPAIR, 1, 1)[0]
-    least = sum(fault["least"] for fault in case.data["faults"])
-    axiom = "subClassOf"
-    strange = ox.Triple(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.BlankNode("b"))
-
-    assert repaired(case, lambda found: found).scores["exact"] == 1.0
-    more = repaired(case, lambda found: [*found, strange])
-    assert (more.scores["conforms"], more.scores["needless"]) == (1.0, 1.0)
-    assert more.scores["repair"] == least / (least + 1)
-    # A node without a class is no target, so that it conforms; but everything else is lost.
-    gone = repaired(case, lambda found: [one for one in found if axiom in one.predicate.value])
-    assert gone.scores["conforms"] in {0.0, 1.0}
-    few = repaired(case, lambda _: [strange])
-    assert few.scores["conforms"] == 1.0
-    assert few.scores["repair"] < 0.05
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_classes_are_no_place_of_a_repair(level):
-    """A change of a class counts as needless, and the prompt says that classes are right."""
-    found = cases(REPAIR, level, 4)
-    sites = [site for case in found for fault in case.data["faults"] for site in fault["sites"]]
-    said = "add and remove no triple with rdf:type or rdfs:subClassOf"
-
-    assert not [site for site in sites if site[1].endswith(("#type", "#subClassOf"))]
-    assert all(said in catalogue.module(REPAIR).prompt(case) for case in found)
-
-
-def test_what_is_still_wrong_is_told():
-    """If the shown graph is returned, feedback names its violations, twice."""
-    module = catalogue.module(REPAIR)
-    case = cases(REPAIR, 3, 1)[0]
-    answer = f"```turtle\n{case.data['graph']}\n```"
-    verdicts = [module.judge(case, [answer] * n, PlainExecutor()) for n in (1, 2, 3)]
-
-    assert [verdict.feedback for verdict in verdicts] == ["content", "content", None]
-    for focus, component in case.data["violations"]:
-        assert focus in verdicts[0].next_prompt
-        assert f"sh:{component}ConstraintComponent" in verdicts[0].next_prompt
-    scores = verdicts[0].scores
-    assert (scores["conforms"], scores["mended"], scores["repair"]) == (0.0, 0.0, 0.0)
-    empty = judged(case, "```turtle\n```")
-    assert (empty.outcome, empty.feedback) == (Outcome.UNPARSABLE, "format")
 
 
 def test_what_a_world_has_not_is_refused(monkeypatch):

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every family of tasks must do with hostile answers, in processes under limits."""
 
+from dataclasses import replace
 from itertools import islice
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 from kgbench.testing import hostile
+from tests.execution.judging.hostile import Hostile
+from tests.execution.judging.hostile_answers import JUDGED, JUDGED_OR_ENDED
 from tests.execution.judging.probing import PATIENCE, TASKS, listener, nobody_came
-from tests.execution.judging.test_hostile import peak_of_children
+from tests.execution.judging.test_hostile import peak_of_children, wrong
 
 ANSWERS = 200  # of the generic ones; each family has others of its own
 URL = "http://127.0.0.1:9/hostile"  # in answers of families, for the address of the listener
 LIMITS = JudgeLimits(PATIENCE, memory_bytes=900 << 20)
-JUDGED = {Outcome.SCORED, Outcome.UNPARSABLE, Outcome.EMPTY}
+ANYTHING = Hostile((), JUDGED_OR_ENDED)
+HASTY = replace(LIMITS, seconds=4.0)  # for answers that are endless or may be slow
+
+
+def question(label):
+    """Return the first case of a labelled task."""
+    task = TASKS[label]
+    return catalogue.module(task.task_class).cases(task, "own", 7, 1)[0]
 
 
 def assert_harmless(labels, usable, refused):
@@ -23,9 +33,7 @@ def assert_harmless(labels, usable, refused):
     and those to be ``refused`` are unparsable; none of them has points. At the end of the block of
     a right answer they do no harm either, and those that are usable make it wrong.
     """
-    cases = [
-        catalogue.module(TASKS[one].task_class).cases(TASKS[one], "own", 7, 1)[0] for one in labels
-    ]
+    cases = [question(label) for label in labels]
     references = [catalogue.module(case.task_class).reference(case) for case in cases]
     with listener() as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
@@ -39,12 +47,12 @@ def assert_harmless(labels, usable, refused):
             judged = judge_batch(requests, LIMITS)
         assert nobody_came(server)
     assert 0 < max(peak) < LIMITS.memory_bytes
-    wrong = [
+    unexpected = [
         (request.answers[0][:200], verdict.outcome, verdict.infos)
         for request, verdict in zip(requests, judged, strict=True)
         if verdict.outcome not in JUDGED
     ]
-    assert not wrong, wrong
+    assert not unexpected, unexpected
     expected = [Outcome.SCORED] * len(usable) + [Outcome.UNPARSABLE] * len(refused)
     for start in range(0, len(judged), len(chosen)):
         alone = judged[start : start + len(own)]
@@ -52,3 +60,35 @@ def assert_harmless(labels, usable, refused):
         assert [verdict.outcome for verdict in alone] == expected
         assert not any(verdict.scores["f1"] for verdict in alone)
         assert not any(verdict.scores["exact"] for verdict in added)
+
+
+def assert_outcomes(label, kinds):
+    """Assert that answers have the outcomes of their ``kinds``, within the same bounds.
+
+    The first case of the task with a ``label`` is asked. Generic answers, which may have any
+    outcome, are added.
+    """
+    case = question(label)
+    references = [catalogue.module(case.task_class).reference(case)]
+    with listener() as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        own = [(answer.replace(URL, url), kind) for kind in kinds for answer in kind.answers]
+        generic = islice(hostile.answers(references, 400, seed=3, url=url), ANSWERS - len(own))
+        answers = [*own, *((answer, ANYTHING) for _, answer in generic)]
+        unexpected = []
+        with peak_of_children() as peak:
+            for limits in (HASTY, LIMITS):
+                chosen = [
+                    one
+                    for one in answers
+                    if (Outcome.TIMEOUT in one[1].outcomes) is (limits is HASTY)
+                ]
+                verdicts = judge_batch([JudgeRequest(case, (one,)) for one, _ in chosen], limits)
+                unexpected += [
+                    f"{answer[:300]!r} -> {complaint}"[:900]
+                    for (answer, kind), verdict in zip(chosen, verdicts, strict=True)
+                    if (complaint := wrong(kind, verdict)) is not None
+                ]
+        assert not unexpected, "\n".join(unexpected)
+        assert nobody_came(server)
+    assert 0 < max(peak) < LIMITS.memory_bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of hostile shapes and repaired graphs."""
+"""Kinds of hostile shapes."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -9,7 +9,7 @@ from kgbench.testing import hostile as generic
 from tests.execution.judging.hostile import ANY_LIMIT, Hostile, noise, patterns
 from tests.execution.judging.hostile_answers import JUDGED_OR_ENDED
 
-REPAIR, WRITING = "ShaclRepairWorld", "Text2ShaclWorld"
+WRITING = "Text2ShaclWorld"
 REFUSED, SCORED, ENDED = (Outcome.UNPARSABLE,), (Outcome.SCORED,), (Outcome.TIMEOUT,)
 COUNT = 200  # of each family
 HEAD = (
@@ -221,36 +221,7 @@ def hostile_shapes(port) -> Iterator[tuple[str, Hostile]]:
     )
 
 
-def hostile_graphs(port) -> Iterator[tuple[str, Hostile]]:
-    """Yield the kinds of hostile repaired graphs."""
-    url = f"http://127.0.0.1:{port}/"
-    circle = "w:Person rdfs:subClassOf w:Company . w:Company rdfs:subClassOf w:Person . "
-    yield (
-        "odd graphs",
-        Hostile(
-            fenced(
-                f"<urn:o> owl:imports <{url}> .",
-                circle + 'r:a a w:Person ; rdfs:label "a" .',
-                "r:a a w:Person ; w:advises r:a .",
-                " ".join(f"w:c{k} rdfs:subClassOf w:c{k + 1} ." for k in range(5_000))
-                + " r:a a w:c0 .",
-                '<< r:a w:born "x" >> w:p 1 .',
-                "r:a w:p <<( r:a w:p 1 )>> ; w:price '4'^^<http://www.w3.org/2001/XMLSchema#int> .",
-                'r:a w:slogan "x"@en--ltr .',
-                f"{START} ; sh:sparql [ sh:select 'SELECT $this {{ SERVICE <{url}> {{}} }}' ] .",
-                "r:a w:price " + "9" * 100_000 + " .",
-                'r:a rdfs:label "' + "A" * 2_000_000 + '" .',
-            ),
-            (*SCORED, *REFUSED),
-        ),
-    )
-    many = "\n".join(
-        f"r:a{k} a w:Person ; w:advises r:a{k + 1} ; w:price {k} ." for k in range(60_000)
-    )
-    yield "large graphs", Hostile(fenced(many), JUDGED_OR_ENDED)
-
-
-KINDS = {WRITING: hostile_shapes, REPAIR: hostile_graphs}
+KINDS = {WRITING: hostile_shapes}
 
 
 def attacks(name, references: Sequence[str], port) -> Iterator[tuple[str, str, Hostile]]:

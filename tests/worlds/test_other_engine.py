@@ -7,18 +7,15 @@ long strings in triple terms are.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from kgbench.execution.engines import engine
 from kgbench.policies.blank_nodes import compare_changes
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import policy
-from kgbench.worlds import constructs, generator, questions, shape_cases, shape_trials, updates
+from kgbench.worlds import constructs, generator, questions, updates
 from kgbench.worlds.generator import World
 from kgbench.worlds.writing import PREFIXES
-from tests.support import pyshacl_oracle
 
 WORLD = World("31", 120)
 LARGE = World("31", 400)  # small worlds have too few texts of the higher levels
@@ -48,22 +45,3 @@ def test_engines_agree_about_generated_texts(kind, level):
             different.append(query)
 
     assert different == []
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_engines_agree_about_generated_shapes(level):
-    """The engine of kgbench and pySHACL report the same nodes and components."""
-    tried = 0
-    for draw in range(20):
-        rules = shape_cases.rule_set_of_draw(WORLD, level, draw)
-        if rules is None:
-            continue
-        oracle = pyshacl_oracle.parsed(rules.text)
-        for graph in shape_trials.trial_graphs(WORLD, level, draw)[:10]:
-            own, by_pyshacl = (
-                Counter(finding.pair for finding in findings(graph.triples))
-                for findings in (rules.shapes.findings, oracle.findings)
-            )
-            assert set(own) == set(by_pyshacl), rules.text
-            tried += 1
-    assert tried >= 20

@@ -16,8 +16,9 @@ import rdflib
 from rdflib import OWL, RDF, SH
 from rdflib.compare import isomorphic
 
+from kgbench.families.Text2ShaclWorld.cases import trial_graphs
 from kgbench.model import Case
-from kgbench.worlds import generator, shape_trials
+from kgbench.worlds import generator
 from kgbench.worlds.axioms import ONTOLOGY, PREFIX_LINES
 from tests.support import pyshacl_oracle
 
@@ -37,7 +38,7 @@ def shapes(case: Case, one: str, other: str, seed: int) -> bool:
     both = [pyshacl_oracle.parsed(text) for text in (one, other)]
     world = generator.world_of_name(case.data["graphName"])
     assert world is not None
-    trials = shape_trials.trial_graphs(world, case.parameters["level"], case.data["draw"])
+    trials = trial_graphs(world, case.parameters["level"], case.data["draw"])
     for _ in range(GRAPHS):
         graph = _perturbed(chance.choice(trials).triples, chance, 4)
         first, second = (bool(each.findings(graph)) for each in both)

@@ -74,7 +74,7 @@ class Assignments(Sheet[int]):
             (rule.component, rule.target, rule.path, rule.group) for rule in rules.rules
         )
 
-    def _too_small(self, number: int) -> str:  # noqa: ARG002 - of all sheets
+    def _too_small(self, number: int) -> str:
         return str(too_small(self._world, self._level))
 
     def _rules(self, draw: int) -> RuleSet | None:

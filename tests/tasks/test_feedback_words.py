@@ -7,8 +7,10 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.execution.engines import engine
+from kgbench.families.frame import Unreadable
+from kgbench.families.json_ld import json_object
 from kgbench.scoring import json_ld
-from kgbench.tasks import catalogue, json_ld_answers
+from kgbench.tasks import catalogue
 from kgbench.validation.foreign import ForeignShapes
 from tests.support.families import cases
 
@@ -20,9 +22,8 @@ SHAPES = (
 
 def test_deep_json():
     """JSON that is nested too deeply is named, without the interpreter's limit."""
-    answer = f"```json\n{'[' * 200_000}\n```"
-
-    assert json_ld_answers.read(answer).error == "this is no JSON: it is nested too deeply"
+    with pytest.raises(Unreadable, match=r"^this is no JSON: it is nested too deeply$"):
+        json_object("[" * 200_000)
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), TypeError("unhashable type: 'list'")])

@@ -65,8 +65,8 @@ def assert_harmless(labels, usable, refused):
 def assert_outcomes(label, kinds):
     """Assert that answers have the outcomes of their ``kinds``, within the same bounds.
 
-    The first case of the task with a ``label`` is asked. Generic answers, which may have any
-    outcome, are added.
+    None of them is right. The first case of the task with a ``label`` is asked. Generic answers,
+    which may have any outcome, are added.
     """
     case = question(label)
     references = [catalogue.module(case.task_class).reference(case)]
@@ -84,9 +84,15 @@ def assert_outcomes(label, kinds):
                     if (Outcome.TIMEOUT in one[1].outcomes) is (limits is HASTY)
                 ]
                 verdicts = judge_batch([JudgeRequest(case, (one,)) for one, _ in chosen], limits)
+                judged = list(zip(chosen, verdicts, strict=True))
+                unexpected += [
+                    f"{answer[:300]!r} is right"
+                    for (answer, kind), verdict in judged
+                    if kind is not ANYTHING and verdict.scores.get("exact")
+                ]
                 unexpected += [
                     f"{answer[:300]!r} -> {complaint}"[:900]
-                    for (answer, kind), verdict in zip(chosen, verdicts, strict=True)
+                    for (answer, kind), verdict in judged
                     if (complaint := wrong(kind, verdict)) is not None
                 ]
         assert not unexpected, "\n".join(unexpected)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON-LD contexts for documents of generated worlds: judged by the resulting triples."""
+"""JSON-LD contexts for documents about generated worlds: judged by the resulting triples."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import json
 import pyoxigraph as ox
 import pytest
 
+from kgbench.execution.judging import JudgeRequest, judge_batch
+from kgbench.families.JsonLdContextWorld import cases as documents
+from kgbench.families.JsonLdContextWorld import judge
 from kgbench.model import Outcome
-from kgbench.scoring.json_ld import IllFormedJsonLd, ntriples_rows, rows
-from kgbench.tasks import world_contexts
+from kgbench.scoring.json_ld import rows
 from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds import documents
 from kgbench.worlds.model import NAMESPACE
+from tests.execution.judging import harm
+from tests.execution.judging.hostile import Hostile
 from tests.support.families import cases
 
-NAME = world_contexts.NAME
+NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, documents.LEVELS + 1)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
 NEW = {
@@ -30,7 +33,7 @@ NEW = {
 def judged(case, *answers):
     """Return the verdict on the last answer; an answer is a text or a JSON value."""
     texts = [one if isinstance(one, str) else f"```json\n{json.dumps(one)}\n```" for one in answers]
-    return world_contexts.judge(case, texts, PlainExecutor())
+    return family.judge(case, texts, PlainExecutor())
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -39,7 +42,7 @@ def test_levels_have_their_features_and_prompts_hide_the_context(label):
     level = int(label[-1])
     for case in cases(label, 12):
         assert level == 1 or NEW[level] & set(case.data["features"])
-        said = world_contexts.prompt(case)
+        said = family.prompt(case)
         context = json.loads(case.data["context"])["@context"]
         assert all(json.dumps(value) not in said for value in context.values() if value == "@id")
         assert "@container" not in said
@@ -84,7 +87,6 @@ def test_a_context_may_be_put_otherwise():
 @pytest.mark.parametrize(
     ("answer", "error", "kind"),
     [
-        ("no block", "no fenced block", "format"),
         ("```json\n{\n```", "no JSON", "syntax"),
         ("```json\n[1]\n```", "no JSON object", "syntax"),
         ({"a": 1}, 'no "@context"', "format"),
@@ -130,35 +132,53 @@ def test_only_the_context_of_an_answer_counts():
     assert judged(case, {**answer, **told}).scores["exact"] == 1.0
 
 
-def test_triples_are_written_as_they_are_parsed():
-    """Literals, languages, named graphs and blank nodes are written as in N-Triples."""
-    found = rows(
-        {
-            "@context": {"@vocab": "http://e.org/"},
-            "@id": "http://e.org/s",
-            "a": ['say "x"\n', 1, True, 1.5, {"@value": "y", "@language": "EN"}],
-            "b": {"c": "z"},
-            "g": {"@id": "http://e.org/g", "@graph": {"@id": "http://e.org/t", "d": "in"}},
-        }
-    )
-    lines = [one + " ." for one in found if "_:" not in one and not one.endswith("/g>")]
-
-    assert ntriples_rows(lines) == {line.removesuffix(" .") for line in lines}
-    assert len(lines) == 5
-    assert sum("_:" in one for one in found) == 2
-    assert '<http://e.org/t> <http://e.org/d> "in" <http://e.org/g>' in found
+def fenced(*contexts):
+    """Return contexts as answers."""
+    return tuple(f"```json\n{json.dumps({'@context': one})}\n```" for one in contexts)
 
 
-def test_errors_of_the_processor_are_refusals():
-    """Errors that PyLD does not foresee, and deep nesting, are refused."""
+def reaching():
+    """Yield remote contexts, in every place where a context is allowed."""
+    url = harm.URL
+    yield from (url, [url], [{}, url], {"@import": url}, {"@version": 1.1, "@import": url})
+    yield from ({"device": {"@context": url}}, {"device": {"@id": "urn:d", "@context": [url]}})
+    yield from ({"name": {"@id": "urn:n", "@context": {"@import": url}}}, {"@base": url})
+    yield from ({"@vocab": url, "@propagate": False}, url.replace("http", "file"), "/etc/passwd")
+
+
+def heavy():
+    """Yield contexts that are large, deep, or expand a lot."""
+    yield {f"term{n}": f"urn:x:{n}" for n in range(20_000)}
+    yield [{"a": "urn:a"}] * 5_000
+    yield {f"t{n}": f"t{n + 1}:" for n in range(900)}
+    yield {f"t{n}": {"@id": "urn:t", "@context": {f"t{n + 1}": "urn:u"}} for n in range(2_000)}
     deep = at = {}
-    for _ in range(3_000):
-        at["@context"] = {"a": {"@context": {}}}
-        at = at["@context"]["a"]
-    twice = {"@id": "urn:a", "@index": "x"}
-    for document, said in (
-        ({"@context": deep, "a": 1}, "nested too deeply"),
-        ({"@graph": [twice, twice]}, "a keyword has a value that it cannot have"),
-    ):
-        with pytest.raises(IllFormedJsonLd, match=said):
-            rows(document)
+    for _ in range(300):
+        at["name"] = {"@id": "urn:n", "@context": {}}
+        at = at["name"]["@context"]
+    yield deep
+    yield {"@vocab": "x" * 500_000}
+    yield {"@vocab": "urn:v:", "name": {"@id": "urn:n", "@type": "@json"}}
+    yield {"@vocab": "urn:v:", "name": {"@id": "urn:n", "@container": ["@graph", "@id"]}}
+    yield {"@vocab": "urn:v:", "@language": "x" * 100_000, "@direction": "rtl"}
+    yield {"": "urn:e", " ": "urn:s", "\ud800": "urn:lone", "\x00": "urn:nul"}
+
+
+@pytest.mark.parametrize("level", [1, 5])
+def test_hostile_answers_do_no_harm(level):
+    """Contexts that are remote, large or deep are judged or refused."""
+    more = ("```json\n" + "[" * 50_000 + "]" * 50_000 + "\n```", "```json\n" + "9" * 5_000)
+    kind = Hostile((*fenced(*reaching(), *heavy()), *more), harm.JUDGED)
+    harm.assert_outcomes(f"{NAME}-natural-{level}", [kind])
+
+
+def test_a_context_is_judged_in_a_child():
+    """The late imports of PyLD are done before the child process gives up its descriptors."""
+    case = harm.question(f"{NAME}-natural-3")
+    answers = (family.reference(case), *fenced({"name": {"@type": 5}}, "urn:x"))
+    requests = [JudgeRequest(case, (one,)) for one in answers]
+    right, refused, remote = judge_batch(requests, harm.LIMITS)
+
+    assert (right.outcome, right.scores["exact"]) == (Outcome.SCORED, 1.0)
+    assert (refused.outcome, remote.outcome) == (Outcome.UNPARSABLE, Outcome.UNPARSABLE)
+    assert "nothing is fetched" in remote.infos["parseError"]

@@ -7,29 +7,34 @@ import json
 
 import pytest
 
+from kgbench.families.JsonLdFrameWorld import cases as trees
+from kgbench.families.JsonLdFrameWorld import judge
 from kgbench.model import Outcome
-from kgbench.scoring import json_ld
-from kgbench.tasks import world_frames
 from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds import trees
+from tests.execution.judging import harm
+from tests.execution.judging.hostile import Hostile
 from tests.support.families import cases
 
-NAME = world_frames.NAME
+NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, trees.LEVELS + 1)
 LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
 
 
+def fenced(*frames):
+    """Return JSON objects as answers."""
+    return tuple(f"```json\n{json.dumps(one)}\n```" for one in frames)
+
+
 def judged(case, *answers):
-    """Return the verdict on the last answer; an answer is a text or a JSON value."""
-    texts = [one if isinstance(one, str) else f"```json\n{json.dumps(one)}\n```" for one in answers]
-    return world_frames.judge(case, texts, PlainExecutor())
+    """Return the verdict on the last answer; an answer is a JSON object."""
+    return family.judge(case, fenced(*answers), PlainExecutor())
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_prompts_do_not_reveal_the_frame(label):
     """A prompt has neither the frame nor its keywords."""
     for case in cases(label, 6):
-        said = world_frames.prompt(case)
+        said = family.prompt(case)
         assert case.data["frame"] not in said
         assert not [word for word in ("@explicit", "@embed", "@requireAll") if word in said]
 
@@ -103,8 +108,6 @@ def test_another_tree_is_shown():
 @pytest.mark.parametrize(
     ("answer", "error", "kind"),
     [
-        ("no block", "no fenced block", "format"),
-        ("```json\n[]\n```", "no JSON object", "syntax"),
         ({"@type": 5}, "", "syntax"),
         ({"@embed": "@sometimes"}, "embed", "syntax"),
     ],
@@ -121,13 +124,24 @@ def test_what_cannot_be_used_is_asked_for_again(answer, error, kind):
     assert verdict.next_prompt
 
 
-def test_trees_are_compared_up_to_the_order_of_arrays():
-    """Arrays are unordered, but a value in another node or under another key differs."""
-    one = {"@graph": [{"id": "a", "k": [1, 2]}, {"id": "b", "k": {"id": "c"}}, {"id": "d"}]}
-    other = {"@graph": [{"id": "d"}, {"id": "b", "k": {"id": "c"}}, {"id": "a", "k": [2, 1]}]}
-    moved = {"@graph": [{"id": "a", "k": [1]}, {"id": "b", "k": {"id": "c"}}, {"id": "d", "k": 2}]}
+def frames():
+    """Yield frames that are large, deep, or request everything."""
+    yield from ({}, {"@embed": "@always"}, {"@embed": "@always", "@explicit": False, "@id": {}})
+    yield {f"key{n}": {} for n in range(20_000)}
+    yield {"type": [f"urn:c:{n}" for n in range(20_000)]}
+    yield {"name": {"@default": "x" * 500_000}}
+    yield {"maker": {"@default": [{"@id": f"urn:d:{n}"} for n in range(5_000)]}}
+    deep = at = {}
+    for _ in range(400):
+        at["maker"] = {"@embed": "@always", "makerOf": {}}
+        at = at["maker"]["makerOf"]
+    yield deep
+    yield {"@graph": {"@graph": {"@graph": {}}}}
+    yield {"@reverse": {"https://w3id.org/kgbench/world/maker": {"@embed": "@always"}}}
+    yield {"@included": {}, "@nest": {}, "@omitDefault": "maybe", "@requireAll": [True]}
 
-    assert json_ld.sort_arrays(one) == json_ld.sort_arrays(other) != json_ld.sort_arrays(moved)
-    assert set(json_ld.leaves(one)) == set(json_ld.leaves(other))
-    assert set(json_ld.leaves(one)) - set(json_ld.leaves(moved)) == {"a /@graph/k 2"}
-    assert list(json_ld.leaves({"k": {}})) == [" /k {}"]
+
+@pytest.mark.parametrize("level", [1, 5])
+def test_hostile_answers_do_no_harm(level):
+    """Frames that are large, deep, or request everything are judged or refused."""
+    harm.assert_outcomes(f"{NAME}-natural-{level}", [Hostile(fenced(*frames()), harm.JUDGED)])

@@ -113,7 +113,8 @@ class _Draft:
         """Build the document; return ``None`` if it lacks features that its level requires."""
         graph = self._graph
         kinds = [kind for kind in graph.model.populated if len(graph.model.has(kind)) > 2]  # noqa: PLR2004
-        roots = self._chance.some(graph.instances_of(self._chance.one(kinds)), self._roots())
+        number = 2 if "items" in self._features else 1
+        roots = self._chance.some(graph.instances_of(self._chance.one(kinds)), number)
         nodes = [self._node(root, deep=True) for root in roots]
         body = nodes[0]
         if "items" in self._features:
@@ -123,10 +124,9 @@ class _Draft:
         if self._has_homonyms():
             self._used.add("homonyms")
         new = _NEW.get(self._level, frozenset())
+        # A node may have only one index, and processors disagree about a repeated one.
         if len(set(self._indexed)) < len(self._indexed):
-            return (
-                None  # a node may have only one index, and processors disagree about a repeated one
-            )
+            return None
         if len(self._used) < _FEWEST[self._level] or (new and not new & self._used):
             return None
         return Document(
@@ -143,9 +143,6 @@ class _Draft:
             for word, meaning in terms.items():
                 meanings.setdefault(word, set()).add(str(meaning))
         return any(len(values) > 1 for values in meanings.values())
-
-    def _roots(self) -> int:
-        return 2 if "items" in self._features else 1
 
     def _context(self) -> Node:
         identity, kind = self._words
@@ -169,12 +166,13 @@ class _Draft:
         self._terms["name"] = str(RDFS.label)
         node: Node = {kind: name, identity: self._identity(instance), "name": instance.label}
         details: Node = {}
+        values = details if deep and "nest" in self._features else node
         for prop in self._chance.some(self._graph.model.has(instance.kind), _MOST):
             if prop.links:
                 if deep and prop.iri in instance.links:
                     node[self._word(prop)] = self._links(instance, prop)
             elif prop.iri in instance.values:
-                self._value(instance, prop, details if self._nests(deep=deep) else node)
+                self._value(instance, prop, values)
         if details:
             self._used.add("nest")
             self._terms["details"] = "@nest"
@@ -187,9 +185,6 @@ class _Draft:
             self._terms[noise] = None
             node[noise] = self._chance.between(1, 90)
         return node
-
-    def _nests(self, *, deep: bool) -> bool:
-        return deep and "nest" in self._features
 
     def _add_triple(self, instance: Instance, predicate: str, value: str) -> None:
         self._lines[f"<{instance.iri}> {predicate} {value} ."] = None
@@ -272,7 +267,9 @@ class _Draft:
         if style == "ids" and "ids" in self._features:
             identity, _ = self._words
             nodes = {self._identity(other): self._node(other, deep=False) for other in others}
-            value = {key: _without(node, identity) for key, node in nodes.items()}
+            for node in nodes.values():
+                del node[identity]
+            value = nodes
             definition["@container"] = "@id"
         elif style == "index" and "index" in self._features:
             value = {_index(other): self._node(other, deep=False) for other in others}
@@ -317,10 +314,6 @@ class _Draft:
 def _index(instance: Instance) -> str:
     """Return an index key, which has no meaning in RDF."""
     return instance.label.lower().replace(" ", "-")
-
-
-def _without(node: Node, key: str) -> Node:
-    return {name: value for name, value in node.items() if name != key}
 
 
 @lru_cache(maxsize=16)

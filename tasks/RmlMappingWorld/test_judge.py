@@ -7,14 +7,14 @@ import re
 
 import pytest
 
+from kgbench.families.RmlMappingWorld import cases as mappings
+from kgbench.families.RmlMappingWorld import judge
+from kgbench.families.RmlMappingWorld.parts import FORMATS
 from kgbench.model import Outcome
-from kgbench.tasks import world_mappings
 from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds import mappings
-from kgbench.worlds.mapping_parts import FORMATS
 from tests.support.families import cases
 
-NAME = world_mappings.NAME
+NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, mappings.LEVELS + 1)
 LABELS = [
     f"{NAME}-{names}-{form}-{level}"
@@ -35,9 +35,9 @@ PART = re.compile(r" ;\n    r:predicateObjectMap \[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\
 
 
 def judged(case, *answers):
-    """Return the verdict on the last answer; an answer is a mapping or a whole text."""
-    texts = [one if "```" in one or not one else f"```turtle\n{one}\n```" for one in answers]
-    return world_mappings.judge(case, texts, PlainExecutor())
+    """Return the verdict on the last answer; an answer is a mapping."""
+    texts = [f"```turtle\n{one}\n```" for one in answers]
+    return family.judge(case, texts, PlainExecutor())
 
 
 def test_the_words_say_which_triples_are_in_named_graphs():
@@ -61,7 +61,7 @@ def test_levels_have_their_features_and_prompts_hide_the_mapping(label):
     level = int(label[-1])
     for case in cases(label, 5):
         assert NEW[level] & set(case.data["features"])
-        said = world_mappings.prompt(case)
+        said = family.prompt(case)
         assert case.data["mapping"] not in said
         for rows in case.data["expected"].values():
             assert not any(" ".join(row) in said for row in rows)
@@ -101,31 +101,24 @@ def test_constants_are_found_out(form):
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "kind", "parses"),
+    ("answer", "error", "parses"),
     [
-        ("```\n<urn:a>\n```", "", "syntax", 0.0),
-        ("no block", "no fenced block", "format", 0.0),
-        ("<urn:a> <urn:b> <urn:c> .", "no triples map", "syntax", 1.0),
-        (
-            FOREIGN,
-            "a source that the case does not have: /etc/passwd",
-            "syntax",
-            1.0,
-        ),
+        ("<urn:a>", "", 0.0),
+        ("<urn:a> <urn:b> <urn:c> .", "no triples map", 1.0),
+        (FOREIGN, "a source that the case does not have: /etc/passwd", 1.0),
     ],
 )
-def test_what_cannot_be_executed_is_asked_for_again(answer, error, kind, parses):
+def test_what_cannot_be_executed_is_asked_for_again(answer, error, parses):
     """The model is told why its answer cannot be used, which has no points."""
     (case,) = cases(f"{NAME}-natural-csv-2", 1)
-    answers = [answer if "block" in answer else f"```turtle\n{answer.strip('`')}\n```"]
-    verdict = world_mappings.judge(case, answers, PlainExecutor())
+    verdict = judged(case, answer)
 
     assert verdict.outcome is Outcome.UNPARSABLE
     assert error in (verdict.infos["engineError"] or verdict.infos["parseError"])
     assert (verdict.scores["answerParse"], verdict.scores["executes"]) == (parses, 0.0)
-    assert (verdict.scores["f1"], verdict.feedback) == (0.0, kind)
+    assert (verdict.scores["f1"], verdict.feedback) == (0.0, "syntax")
     assert verdict.next_prompt
-    assert world_mappings.judge(case, answers * 3, PlainExecutor()).next_prompt is None
+    assert judged(case, answer, answer, answer).next_prompt is None
 
 
 def test_differences_are_told():

@@ -12,10 +12,13 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kgbench.vocab import RDF
-from kgbench.worlds import mapping_writing as writing
 from kgbench.worlds.drawing import Sheet
 from kgbench.worlds.generator import RESOURCE, Instance, World, build_graph
-from kgbench.worlds.mapping_aspects import (
+from kgbench.worlds.model import Property
+from kgbench.worlds.naming import Chance
+
+from . import writing
+from .aspects import (
     EXTRA,
     KEY,
     STATUS,
@@ -34,7 +37,7 @@ from kgbench.worlds.mapping_aspects import (
     Typed,
     thing,
 )
-from kgbench.worlds.mapping_joins import (
+from .joins import (
     Caption,
     Grouped,
     Inline,
@@ -45,9 +48,7 @@ from kgbench.worlds.mapping_joins import (
     Paired,
     Tagged,
 )
-from kgbench.worlds.mapping_parts import CSV, NESTING, TABLE, Column, Row, Rule, Source
-from kgbench.worlds.model import Property
-from kgbench.worlds.naming import Chance
+from .parts import CSV, NESTING, TABLE, Column, Row, Rule, Source
 
 VERSION: Final = 1
 """Rises when the same seed gives other cases."""
@@ -155,7 +156,8 @@ class _Draft:
             for group, number in _RECIPES[level].items()
             for name in self._chance.some(self._possible(group), number)
         ]
-        self._classes = self._kinds() if "classes" in features else [setting.kind]
+        above = setting.graph.model.above(setting.kind)
+        self._classes = list(above) if "classes" in features else [setting.kind]
         self._filters = "filter" in features and "nested" not in features
         self._aspects: list[Aspect] = [Named(setting)]
         drawn = (self._aspect(name) for name in features)
@@ -171,9 +173,6 @@ class _Draft:
         lacks |= {"languages"} if form == TABLE else set()
         lacks |= {"filter"} if form == CSV else set()
         return [name for name in _GROUPS[group] if name not in lacks]
-
-    def _kinds(self) -> list[str]:
-        return list(self._setting.graph.model.above(self._setting.kind))
 
     def _aspect(self, name: str) -> Aspect | None:
         if name in _OTHERS:
@@ -314,9 +313,7 @@ class _Draft:
 
 def _suits(prop: Property, feature: str) -> bool:
     """Return whether a property can be used for a feature."""
-    if feature == "datatype":
-        return not prop.links and prop.high > 0
-    if feature == "blank":
+    if feature in {"datatype", "blank"}:
         return not prop.links and prop.high > 0
     if feature in {"nested", "pairs", "several"}:
         return prop.links and prop.max_count > 1

@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred hostile mappings have the outcomes of their kinds, and open nothing."""
+"""Hostile mappings have the outcomes of their kinds, and open nothing."""
 
 from __future__ import annotations
 
-from itertools import islice
-
 import pytest
 
-from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.execution.judging import JudgeRequest, judge_batch
+from kgbench.families.RmlMappingWorld.judge import family
+from kgbench.families.RmlMappingWorld.parts import FORMATS
 from kgbench.model import Outcome
-from kgbench.tasks import world_mappings
-from kgbench.testing import hostile
-from tests.execution.judging.probing import PATIENCE, TASKS, listener, nobody_came
-from tests.execution.judging.test_hostile import peak_of_children
+from tests.execution.judging import harm
+from tests.execution.judging.hostile import Hostile
 
-PATIENT = JudgeLimits(PATIENCE, memory_bytes=700 << 20)
-ANSWERS = 200
-JUDGED = (Outcome.SCORED, Outcome.UNPARSABLE, Outcome.EMPTY, Outcome.TIMEOUT)
+NAME = family.NAME
 PREFIXES = """@prefix r: <http://w3id.org/rml/> . @prefix q: <http://www.w3.org/ns/r2rml#> .
 @prefix d: <http://www.wiwiss.fu-berlin.de/suhl/bizer/D2RQ/0.1#> . @prefix : <urn:> .
 """
@@ -32,8 +28,12 @@ def mapping(source, more="r:subject :s ; r:predicateObjectMap [ r:predicate :p ;
     return fenced(f":m r:logicalSource {source} ; {more} .")
 
 
-def reaching(url):
+REMOTE_QUERY = mapping(f'[ r:source [ d:jdbcDSN "jdbc:{harm.URL}" ] ; q:sqlQuery "SELECT 1 AS a" ]')
+
+
+def reaching():
     """Yield mappings that name addresses, files and databases."""
+    url = harm.URL
     names = (url, f"{url}a.csv", url.replace("http", "file"), "/etc/passwd", "../../etc/passwd")
     names += ("file:///etc/passwd", "/proc/self/environ", "|ls", "~/.ssh/id_rsa", "", "a\\u0000b")
     for name in names:
@@ -41,7 +41,6 @@ def reaching(url):
             said = f'r:referenceFormulation r:{form} ; r:iterator "{iterator}"'
             yield mapping(f'[ r:source "{name}" ; {said} ]')
     yield mapping(f"[ r:source <{url}> ; r:referenceFormulation r:CSV ]")
-    yield mapping(f'[ r:source [ d:jdbcDSN "jdbc:{url}" ] ; q:sqlQuery "SELECT 1 AS a" ]')
 
 
 def looping():
@@ -121,42 +120,26 @@ def heavy(name):
         )
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "xml", "table"])
-def test_every_hostile_answer_has_its_outcome(form):
+@pytest.mark.parametrize("form", FORMATS)
+def test_hostile_answers_do_no_harm(form):
     """Each is judged or refused, without connections, in bounded memory; none is right."""
-    label = f"{world_mappings.NAME}-natural-{form}-4"
-    (case,) = world_mappings.cases(TASKS[label], "own", 7, 1)
-    with listener() as server:
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
-        chosen = [*reaching(url), *looping(), *heavy(next(iter(case.data["shown"])))]
-        deliberate = len(chosen)
-        references = [world_mappings.reference(case)]
-        chosen += islice((text for _, text in hostile.answers(references, 400, url=url)), ANSWERS)
-        requests = [JudgeRequest(case, (text,)) for text in chosen if text not in references]
-        with peak_of_children() as peak:
-            judged = judge_batch(requests, PATIENT)
-        assert nobody_came(server)
-    assert 0 < max(peak) < PATIENT.memory_bytes
-    assert len(judged) >= ANSWERS
-    wrong = [
-        (asked.answers[0][:200], verdict.outcome, verdict.scores)
-        for asked, verdict in zip(requests, judged, strict=True)
-        if verdict.outcome not in JUDGED
+    label = f"{NAME}-natural-{form}-4"
+    source = next(iter(harm.question(label).data["shown"]))
+    kinds = [
+        Hostile(tuple(reaching()), (Outcome.UNPARSABLE,)),
+        Hostile((REMOTE_QUERY, *looping(), *heavy(source)), harm.JUDGED_OR_ENDED),
     ]
-    assert not wrong, wrong
-    assert not any(one.scores.get("exact") for one in judged[:deliberate])
-    remote = [one.infos["engineError"] for one in judged[: len(list(reaching(url))) - 1]]
-    assert sum("a source that the case does not have" in str(error) for error in remote) >= 30
+    harm.assert_outcomes(label, kinds)
 
 
-def test_a_mapping_is_judged_in_a_child():
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_mapping_is_judged_in_a_child(form):
     """Imports for files and tables are done before the child process gives up its descriptors."""
-    for form in ("csv", "json", "xml", "table"):
-        label = f"{world_mappings.NAME}-natural-{form}-3"
-        (case,) = world_mappings.cases(TASKS[label], "own", 7, 1)
-        answers = (world_mappings.reference(case), mapping('[ q:tableName "nothing" ]'))
-        right, refused = judge_batch([JudgeRequest(case, (one,)) for one in answers], PATIENT)
+    case = harm.question(f"{NAME}-natural-{form}-3")
+    answers = (family.reference(case), mapping('[ q:tableName "nothing" ]'))
+    requests = [JudgeRequest(case, (one,)) for one in answers]
+    right, refused = judge_batch(requests, harm.LIMITS)
 
-        assert (right.outcome, right.scores["exact"]) == (Outcome.SCORED, 1.0)
-        assert refused.outcome is Outcome.UNPARSABLE
-        assert "the table nothing" in refused.infos["engineError"]
+    assert (right.outcome, right.scores["exact"]) == (Outcome.SCORED, 1.0)
+    assert refused.outcome is Outcome.UNPARSABLE
+    assert "the table nothing" in refused.infos["engineError"]

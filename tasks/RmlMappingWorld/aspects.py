@@ -13,10 +13,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds.generator import LANGUAGES, OPAQUE, RESOURCE, Graph, Instance
-from kgbench.worlds.mapping_parts import Cell, Column, Part, Row, Rule, Source
 from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance, word
 from kgbench.worlds.writing import TARGET
+
+from .parts import Cell, Column, Part, Row, Rule, Source
 
 KEY, NAME, STATUS, BATCH = "key", "name", "status", "batch"
 VALID, WITHDRAWN = "valid", "withdrawn"

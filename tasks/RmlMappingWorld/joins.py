@@ -8,7 +8,9 @@ from typing import Final
 
 from kgbench.vocab import RDF
 from kgbench.worlds.generator import LANGUAGES, RESOURCE, Instance
-from kgbench.worlds.mapping_aspects import (
+from kgbench.worlds.model import Property
+
+from .aspects import (
     BATCH,
     KEY,
     NAME,
@@ -25,8 +27,7 @@ from kgbench.worlds.mapping_aspects import (
     phrase,
     thing,
 )
-from kgbench.worlds.mapping_parts import Cell, Column, Part, Row, Rule, Source
-from kgbench.worlds.model import Property
+from .parts import Cell, Column, Part, Row, Rule, Source
 
 _MOST: Final = 3  # most things in a source that one thing links to by a property
 _CODE: Final = "code"

@@ -12,7 +12,8 @@ from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from kgbench.mapping.vocabularies import FORMULATION_OF
-from kgbench.worlds.mapping_parts import (
+
+from .parts import (
     CSV,
     JSON,
     TABLE,

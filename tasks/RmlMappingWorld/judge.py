@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RmlMappingWorld: write the mapping that turns files or tables about a world into a graph.
+
+A mapping is executed on the sources in the prompt and on hidden ones with other data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Final
+
+from kgbench.families.frame import Family
+from kgbench.mapping.sources import Data
+from kgbench.mapping.tables import Table
+from kgbench.mapping.vocabularies import FORMULATION_OF
+from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.policies.blank_nodes import RowComparison, compare_rows
+from kgbench.tasks import mapping_answers, serialising, turtle_answers
+from kgbench.vocab import OWL, RDF, RDFS, XSD
+from kgbench.worlds import generator
+from kgbench.worlds.model import NAMESPACE
+from kgbench.worlds.writing import TARGET
+
+from .cases import sheet
+from .parts import TABLE
+from .writing import as_sql
+
+SHOWN, HIDDEN = "shown", "hidden"
+_PREFIXES: Final = {
+    "w": NAMESPACE,
+    "t": TARGET,
+    "owl": str(OWL),
+    "rdf": str(RDF),
+    "rdfs": str(RDFS),
+    "xsd": str(XSD),
+}
+
+
+class RmlMappingWorld(Family):
+    """Different sources about the seed's world."""
+
+    prepare = staticmethod(mapping_answers.prepare)
+    check = staticmethod(generator.check_instances)
+
+    def draw(self, task: Task, seed: int, number: int) -> Mapping[str, Json]:
+        """Draw sources, their graphs, and the mapping."""
+        world, parameters = generator.world_of(task, seed), task.parameters
+        exercise = sheet(world, parameters["level"], parameters["format"])[number]
+        shown, hidden = ([list(row) for row in rows] for rows in exercise.expected)
+        return {
+            "words": list(exercise.words),
+            "schema": _schema(world, tuple(exercise.extra.items())),
+            SHOWN: exercise.shown_sources,
+            HIDDEN: exercise.hidden_sources,
+            "expected": {SHOWN: shown, HIDDEN: hidden},
+            "mapping": exercise.mapping,
+            "features": list(exercise.features),
+        }
+
+    def prompt(self, case: Case) -> str:
+        """Return the prompt: the sources, the description of the graph, and the schema."""
+        form, sources = case.parameters["format"], case.data[SHOWN].items()
+        if form == TABLE:
+            blocks = [f"```sql\n{as_sql(name, table)}\n```" for name, table in sources]
+            fill_in = partial(self.text, "prompt-tables")
+        else:
+            blocks = [mapping_answers.file_block(name, form, text) for name, text in sources]
+            fill_in = partial(self.text, "prompt-files", formulation=FORMULATION_OF[form])
+        words = "\n".join(f"* {line}" for line in case.data["words"])
+        return fill_in(words=words, schema=case.data["schema"], sources="\n\n".join(blocks))
+
+    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+        """Execute the mapping of the last answer on shown and hidden data.
+
+        There is feedback if one of the graphs is wrong.
+        """
+        data = {name: _data(case, name) for name in (SHOWN, HIDDEN)}
+        result = mapping_answers.execute_answer(answers[-1], executor, data)
+        compared = {
+            name: compare_rows((tuple(row) for row in case.data["expected"][name]), rows)
+            for name, rows in result.rows.items()
+        }
+        exact = not any(one.missing or one.surplus for one in compared.values())
+        scores = {
+            **result.scores,
+            **compared[HIDDEN].agreement.named(),
+            **compared[SHOWN].agreement.named(SHOWN, f1="F1"),
+            "exact": float(exact),
+        }
+        infos = result.infos(compared[SHOWN])
+        feedback = None if exact else partial(self._differences, compared)
+        return mapping_answers.verdict(result, answers, scores, infos, feedback)
+
+    def reference(self, case: Case) -> str:
+        """Return the complete mapping."""
+        return mapping_answers.fenced(case.data["mapping"])
+
+    def _differences(self, compared: Mapping[str, RowComparison]) -> str:
+        """Return the feedback on a mapping that produces a wrong graph."""
+        if compared[SHOWN].missing or compared[SHOWN].surplus:
+            return mapping_answers.differences(compared[SHOWN])
+        return self.text("feedback-hidden", **mapping_answers.counts(compared[HIDDEN]))
+
+
+family: Final = RmlMappingWorld(__file__)
+
+
+@lru_cache(maxsize=4)
+def _schema(world: generator.World, extra: tuple[tuple[str, str], ...]) -> str:
+    """Return the schema of a world with further properties, as Turtle."""
+    lines = list(generator.schema(generator.build_graph(world)))
+    for iri, label in extra:
+        lines.append(f"<{iri}> <{RDF.type}> <{RDF.Property}> .")
+        lines.append(f'<{iri}> <{RDFS.label}> "{label}"@en .')
+    return serialising.serialise(turtle_answers.triples(tuple(lines)), "turtle", _PREFIXES)
+
+
+def _data(case: Case, name: str) -> Data:
+    """Return the sources of a case, in the form for executing mappings."""
+    sources = case.data[name]
+    if case.parameters["format"] != TABLE:
+        return Data(sources, {})
+    tables = {
+        name: Table(tuple(map(tuple, table["columns"])), tuple(map(tuple, table["rows"])))
+        for name, table in sources.items()
+    }
+    return Data({}, tables)

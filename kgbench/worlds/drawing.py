@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from typing import ClassVar, Generic, TypeVar
 
 from kgbench.errors import TaskError
+from kgbench.worlds.generator import World, build_graph
+from kgbench.worlds.naming import Chance
 
 Drawn = TypeVar("Drawn")
 
@@ -62,3 +64,24 @@ class Sheet(ABC, Generic[Drawn]):
                 self._known.add(key)
                 return drawn
         raise TaskError(self._too_small(len(self._found)))
+
+
+class LevelSheet(Sheet[Drawn]):
+    """Different things of one level about a world."""
+
+    THINGS: ClassVar[str]
+    """What they are, in the plural; the seed depends on it."""
+    VERSION: ClassVar[int]
+    """Rises when the same seed gives other things."""
+
+    def __init__(self, world: World, level: int, *seed: str) -> None:
+        super().__init__()
+        self._graph = build_graph(world)
+        self._level = level
+        self._chance = Chance(self.VERSION, world.seed, world.instances, self.THINGS, level, *seed)
+
+    def _too_small(self, number: int) -> str:
+        return (
+            f"a world of {self._graph.world.instances} instances is too small for more than "
+            f"{number} {self.THINGS} of level {self._level}"
+        )

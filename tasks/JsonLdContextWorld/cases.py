@@ -12,15 +12,12 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kgbench.vocab import RDF, RDFS, XSD
-from kgbench.worlds.drawing import Sheet
-from kgbench.worlds.generator import RESOURCE, Graph, Instance, World, build_graph, literal
+from kgbench.worlds.drawing import LevelSheet
+from kgbench.worlds.generator import RESOURCE, Graph, Instance, World, literal
 from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance
 
-VERSION: Final = 1
-"""Rises when the same seed gives other documents."""
 LEVELS: Final = 5
-_TRIES: Final = 200
 _MOST: Final = 6  # properties of a thing in a document
 _OTHERS: Final = 2  # linked things in a document, for each property
 _WAYS: Final = ("nested", "ids", "index", "plain")
@@ -64,28 +61,16 @@ class Document(NamedTuple):
     features: tuple[str, ...]
 
 
-class Documents(Sheet[Document]):
+class Documents(LevelSheet[Document]):
     """A sequence of different documents of one level about a world."""
 
-    TRIES = _TRIES
-
-    def __init__(self, world: World, level: int) -> None:
-        super().__init__()
-        self._graph = build_graph(world)
-        self._level = level
-        self._chance = Chance(VERSION, world.seed, world.instances, "documents", level)
+    THINGS, VERSION, TRIES = "documents", 1, 200
 
     def _drawn(self) -> Document | None:
         return _Draft(self._graph, self._level, self._chance).document()
 
     def _key(self, drawn: Document) -> str:
         return drawn.text
-
-    def _too_small(self, number: int) -> str:
-        return (
-            f"a world of {self._graph.world.instances} instances is too small for more than "
-            f"{number} documents of level {self._level}"
-        )
 
 
 class _Draft:

@@ -15,24 +15,20 @@ from kgbench.model import Json
 from kgbench.rdf import canonical_json
 from kgbench.scoring.json_ld import expanded, framed
 from kgbench.vocab import RDF, RDFS
-from kgbench.worlds.drawing import Sheet
+from kgbench.worlds.drawing import LevelSheet
 from kgbench.worlds.generator import (
     LANGUAGES,
     RESOURCE,
     Graph,
     Instance,
     World,
-    build_graph,
     literal,
 )
 from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance
 
-VERSION: Final = 1
-"""Rises when the same seed gives other graphs or frames."""
 LEVELS: Final = 5
 _PREFIX: Final = "r"
-_TRIES: Final = 400
 _FEWEST: Final = {1: 1, 2: 2, 3: 5, 4: 1, 5: 5}
 """The fewest parts of a frame of a level."""
 _ROOTS: Final = 3  # things of the class that a frame selects
@@ -79,29 +75,17 @@ class Tree(NamedTuple):
     form: str
 
 
-class Trees(Sheet[Tree]):
+class Trees(LevelSheet[Tree]):
     """A sequence of different trees of one level about a world."""
 
-    TRIES = _TRIES
-
-    def __init__(self, world: World, level: int) -> None:
-        super().__init__()
-        self._world = world
-        self._level = level
-        self._chance = Chance(VERSION, world.seed, world.instances, "trees", level)
+    THINGS, VERSION, TRIES = "trees", 1, 400
 
     def _drawn(self) -> Tree | None:
-        draft = _Drawing(build_graph(self._world), self._level, self._chance).draft()
+        draft = _Drawing(self._graph, self._level, self._chance).draft()
         return None if draft is None else _reduced(draft, self._level)
 
     def _key(self, drawn: Tree) -> str:
         return canonical_json(drawn.tree)
-
-    def _too_small(self, number: int) -> str:
-        return (
-            f"a world of {self._world.instances} instances is too small for more than "
-            f"{number} trees of level {self._level}"
-        )
 
 
 @lru_cache(maxsize=16)

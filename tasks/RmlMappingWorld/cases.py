@@ -12,10 +12,9 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kgbench.vocab import RDF
-from kgbench.worlds.drawing import Sheet
-from kgbench.worlds.generator import RESOURCE, Instance, World, build_graph
+from kgbench.worlds.drawing import LevelSheet
+from kgbench.worlds.generator import RESOURCE, Instance, World
 from kgbench.worlds.model import Property
-from kgbench.worlds.naming import Chance
 
 from . import writing
 from .aspects import (
@@ -50,10 +49,7 @@ from .joins import (
 )
 from .parts import CSV, NESTING, TABLE, Column, Row, Rule, Source
 
-VERSION: Final = 1
-"""Rises when the same seed gives other cases."""
 LEVELS: Final = 4
-_TRIES: Final = 400
 _SHOWN, _HIDDEN = (4, 6), (9, 12)  # fewest and most things
 
 _SIMPLE: Final = ("datatype", "language", "constant", "classes")
@@ -108,29 +104,20 @@ class Exercise(NamedTuple):
     features: tuple[str, ...]
 
 
-class Exercises(Sheet[Exercise]):
+class Exercises(LevelSheet[Exercise]):
     """A sequence of different exercises of one level and format about a world."""
 
-    TRIES = _TRIES
+    THINGS, VERSION, TRIES = "mappings", 1, 400
 
     def __init__(self, world: World, level: int, form: str) -> None:
-        super().__init__()
-        self._graph = build_graph(world)
-        self._level = level
+        super().__init__(world, level, form)
         self._form = form
-        self._chance = Chance(VERSION, world.seed, world.instances, "mappings", level, form)
 
     def _drawn(self) -> Exercise | None:
         return _Draft(self._setting(), self._level).exercise()
 
     def _key(self, drawn: Exercise) -> str:
         return repr(drawn.shown_sources)
-
-    def _too_small(self, number: int) -> str:
-        return (
-            f"a world of {self._graph.world.instances} instances is too small for more than "
-            f"{number} mappings of level {self._level}"
-        )
 
     def _setting(self) -> Setting:
         kinds = self._graph.model.populated

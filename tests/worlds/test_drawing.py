@@ -4,7 +4,8 @@
 import pytest
 
 from kgbench.errors import TaskError
-from kgbench.worlds.drawing import Sheet, first_drawn
+from kgbench.worlds.drawing import LevelSheet, Sheet, first_drawn
+from kgbench.worlds.generator import World
 
 
 class Digits(Sheet[int]):
@@ -42,3 +43,21 @@ def test_the_first_success_counts():
     assert first_drawn(lambda attempt: "x" * attempt if attempt > 1 else None, 3, "words") == "xx"
     with pytest.raises(TaskError, match="no words were found in 2 attempts"):
         first_drawn(lambda attempt: attempt if attempt > 1 else None, 2, "words")
+
+
+def test_a_sheet_of_a_level_names_the_world_that_is_too_small():
+    """The error says of which world and level there are not so many things."""
+
+    class Coins(LevelSheet[int]):
+        THINGS, VERSION, TRIES = "coins", 1, 20
+
+        def _drawn(self):
+            return self._chance.between(1, 2)
+
+        def _key(self, drawn):
+            return drawn
+
+    sheet = Coins(World("a", 60), 3)
+    with pytest.raises(TaskError, match=r"of 60 instances .* more than 2 coins of level 3"):
+        sheet[2]
+    assert sheet[0] != sheet[1]

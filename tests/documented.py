@@ -8,7 +8,8 @@ server, which runs until the end of the page. A block with another word in its m
 ``console published``, is left to the test that has what it needs.
 
 ``python -m tests.documented PAGE ...`` writes the outputs of pages anew; a line ``?`` in the page
-is a placeholder for a first output.
+is a placeholder for a first output. ``python -m tests.documented --files PAGE FOLDER`` writes the
+files of a page.
 """
 
 from __future__ import annotations
@@ -218,7 +219,14 @@ def renewed(text: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Rewrite the named pages."""
+    """Rewrite the named pages, or write the files of one page into a folder."""
+    if sys.argv[1:2] == ["--files"]:
+        name, folder = sys.argv[2], Path(sys.argv[3])
+        for step in steps(page(name)):
+            if isinstance(step, File):
+                (folder / step.name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / step.name).write_text(step.text, encoding="utf-8")
+        return
     for name in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
             text = renewed(page(name), Path(folder))

@@ -110,7 +110,7 @@ def build_app(
         panels[name.rstrip("_")] = _PANEL_OF.get(name) or getattr(module, "PANEL", _OTHERS)
     registered: list[Any] = [*root.registered_commands, *root.registered_groups]
     for each in registered:
-        each.rich_help_panel = panels[each.name]
+        each.rich_help_panel = panels.get(each.name, _OTHERS)
     return with_help_format(root)
 
 

@@ -186,11 +186,11 @@ CORE_IMPORTS: dict[str, set[str]] = {
     "harvest": {
         "analysis.declarations",
         "analysis.histogram",
-        "analysis.standings",
         "analysis.score_selectors",
         "analysis.scores",
         "analysis.selection",
         "analysis.significance",
+        "analysis.standings",
         "analysis.tables",
         "characters",
         "cli.interruption",

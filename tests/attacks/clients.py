@@ -55,7 +55,7 @@ def _ask(connector: str, **options: Any) -> Client:
 
 def _system(url: str) -> Any:
     """Return the answer of a TEXT2SPARQL system to a bare question."""
-    from kgbench.connectors import text2sparql
+    from kgbench.plugins.challenges import connector as text2sparql
 
     request = asked("what?")
     about = {"question": "what?", "dataset": "https://example.org/"}

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.connectors import anthropic, google, openai, text2sparql
+from kgbench.connectors import anthropic, google, openai
 from kgbench.connectors.servers import address_of
 from kgbench.doctor import State
 from kgbench.doctor import keys as doctor_keys
@@ -18,6 +18,7 @@ from kgbench.errors import EnvironmentVariableError, ModelSpecError, ProviderErr
 from kgbench.model import Request
 from kgbench.net import environment, limits, web
 from kgbench.net.limits import Limits
+from kgbench.plugins.challenges import connector as text2sparql
 from kgbench.plugins.vllm import connector as vllm
 from kgbench.store.credentials import Credentials
 from kgbench.tool_servers.servers import ToolServers

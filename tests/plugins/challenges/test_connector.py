@@ -14,7 +14,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from kgbench.config import model_setup
-from kgbench.connectors import text2sparql
 from kgbench.engine.calls import RetryPolicy
 from kgbench.errors import (
     ModelSpecError,
@@ -24,6 +23,7 @@ from kgbench.errors import (
 )
 from kgbench.model import Case, Reply, Request
 from kgbench.net import limits
+from kgbench.plugins.challenges import connector as text2sparql
 from tests.support.servers.handled import Handled, Quiet
 
 DATASET = "https://example.org/2025/office/"

@@ -49,8 +49,7 @@ def world_of(task: Task, seed: int) -> World:
 
 def check_instances(task: Task) -> None:
     """Check that the world of a task is large enough for every class to have instances."""
-    parameters = task.parameters
-    build_graph(World("", parameters["instances"], parameters["names"]))
+    sizes(world_of(task, 0))
 
 
 def world_of_name(name: str) -> World | None:

@@ -336,10 +336,10 @@ class QuestionSheet(Sheet[Question]):
         return [prop for prop in self._free(kind, used_properties) if prop.range == XSD.integer]
 
 
-@lru_cache(maxsize=16)
-def sheet(world: World, level: int) -> QuestionSheet:
-    """Return the questions of a level about a world (cached: each depends on those before it)."""
-    return QuestionSheet(world, level)
+@lru_cache(maxsize=48)
+def sheet(world: World, level: int, kind: type[QuestionSheet] = QuestionSheet) -> QuestionSheet:
+    """Return a sheet of a level about a world (cached: each question depends on those before)."""
+    return kind(world, level)
 
 
 @lru_cache(maxsize=2)

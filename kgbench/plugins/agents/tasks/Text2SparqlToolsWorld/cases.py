@@ -10,7 +10,6 @@ met by something, but nothing meets all of them; the correct query has no rows, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import ClassVar, Final
 
 from kgbench.worlds.clauses import Clause, ClauseContext, at_least, prefixed_name, wrong_conditions
@@ -28,12 +27,6 @@ _NOTHING: Final[tuple[list[tuple[str, ...]], ...]] = ([], [("0",)])
 _FORMS: Final = frozenset(("names", "count", "grouped", "above", "sorted"))
 
 _Recipe = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
-
-
-@lru_cache(maxsize=48)
-def sheet(world: World, level: int, kind: str) -> QuestionSheet:
-    """Return the questions of a level and kind about a world, drawn on demand."""
-    return _SHEETS[kind](world, level)
 
 
 class EmptySheet(QuestionSheet):
@@ -105,7 +98,7 @@ class UnanswerableSheet(QuestionSheet):
         parts[self._chance.between(0, len(parts) - 1)] = part
         return None if len({clause.property_iri for clause in parts}) < len(parts) else parts
 
-    def _select_others(self, kind: str, parts: Sequence[Clause]) -> bool:  # noqa: ARG002 - of all sheets
+    def _select_others(self, kind: str, parts: Sequence[Clause]) -> bool:
         return True
 
     def _unknown_thing(self, kind: str, context: ClauseContext) -> Clause:
@@ -116,7 +109,7 @@ class UnanswerableSheet(QuestionSheet):
             label += f" {word(context.chance)}"
         return Clause(f"that {prop.phrase} {label}", "", prop.iri)
 
-    def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:  # noqa: ARG002 - of all sheets
+    def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
         return True
 
     def _key(self, drawn: Question) -> str:
@@ -145,7 +138,7 @@ def _unknown_property(kind: str, context: ClauseContext) -> Clause:
     return Clause(f"whose {prop.label} is {at_least(prop, limit)}", "", prop.iri)
 
 
-_SHEETS: Final[dict[str, type[QuestionSheet]]] = {
+SHEETS: Final[dict[str, type[QuestionSheet]]] = {
     ANSWERED: QuestionSheet,
     EMPTY: EmptySheet,
     UNANSWERABLE: UnanswerableSheet,

@@ -8,10 +8,13 @@ from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from kgbench.model import Json
+from kgbench.policies.blank_nodes import row_texts
+from kgbench.policies.node_numbers import Row
 from kgbench.scoring.agreement import Agreement, agreement
 
 LISTED: Final = 50  # lines of each kind that infos list; all are scored
 SHOWN: Final = 5  # lines of each kind that feedback quotes
+LISTED_ROWS: Final = 10  # rows with blank nodes of each kind that infos list
 LONGEST: Final = 500  # characters of a line that is listed or quoted
 
 
@@ -73,6 +76,11 @@ def readable(term: str, prefixes: Mapping[str, str]) -> str:
         if term.startswith(f"<{iri}"):
             return prefix + term[len(iri) + 1 : -1]
     return term
+
+
+def listed(rows: Iterable[Row]) -> list[str]:
+    """Return rows of terms as lines without labels of blank nodes, at most :data:`LISTED_ROWS`."""
+    return _cut(row_texts(rows)[:LISTED_ROWS])
 
 
 def _cut(lines: Iterable[str]) -> list[str]:

@@ -30,6 +30,13 @@ NO_QUERY: Final = "there is no query in the answer"
 _TRUE: Final = "true"
 
 
+def prepare(policy: Policy) -> None:
+    """Open graphs and load libraries for judging processes, which cannot open files."""
+    graphs.prepare()
+    rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
+    compare(policy, Reference(rows, ordered=True), rows)  # imports lazily loaded modules
+
+
 class AnswersWithQueries(Protocol):
     """The interface of task modules whose answers are judged by the results of queries."""
 

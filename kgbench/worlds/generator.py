@@ -86,6 +86,11 @@ class Graph:
     terms: Mapping[str, str]
     instances: Mapping[str, list[Instance]]
 
+    @property
+    def things(self) -> list[Instance]:
+        """All instances, class by class."""
+        return [instance for members in self.instances.values() for instance in members]
+
     def instances_of(self, kind: str) -> list[Instance]:
         """Return the instances of a class and of its subclasses."""
         return [instance for leaf in self.model.below(kind) for instance in self.instances[leaf]]
@@ -106,9 +111,8 @@ def build_graph(world: World) -> Graph:
         for kind, number in numbers.items()
     }
     graph = Graph(world, model, _terms(model, world), instances)
-    all_instances = [instance for members in instances.values() for instance in members]
-    numbers_of_iris = Chance(VERSION, world.seed, "names").shuffled(range(len(all_instances)))
-    for instance, position in zip(all_instances, numbers_of_iris, strict=True):
+    numbers_of_iris = Chance(VERSION, world.seed, "names").shuffled(range(len(graph.things)))
+    for instance, position in zip(graph.things, numbers_of_iris, strict=True):
         opaque = world.names == OPAQUE
         instance.iri = RESOURCE + (
             f"i{position + 1}" if opaque else instance.label.replace(" ", "_")

@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final, cast
 
-from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, TaskModule, Verdict
+from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
 from kgbench.plugins.agents import graph_agents, graph_cases, graph_tools, tool_scores
-from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import policy
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.tasks import catalogue, graphs, texts, typed_answers
+from kgbench.tasks import catalogue, texts, typed_answers
 from kgbench.tasks.sparql_dialogue import Vocabulary
 from kgbench.tool_calls import Tool, ToolCall, ToolResult
 from kgbench.tools import arguments, wording
@@ -139,16 +138,10 @@ class GraphQuestions:
         name: str | None = case.data.get("graphName")
         return name
 
-    def needs_recorded_results(self, case: Case) -> bool:  # noqa: ARG002 - none does
-        """Return ``False``: all graphs are available, so queries can be executed."""
-        return False
-
     def prepare(self) -> None:
         """Load what tools and comparisons need, for judging processes, which cannot open files."""
-        graphs.prepare()
+        typed_answers.prepare(policy(POLICY))
         graph_tools.prepare()
-        rows = QueryResult(("a", "b"), (("<urn:a>", "<urn:b>"), ("<urn:b>", "<urn:a>")))
-        compare(policy(POLICY), Reference(rows, ordered=True), rows)
 
     def _graph(self, case: Case) -> str:
         return typed_answers.graph_of(case, self)

@@ -67,10 +67,7 @@ class UnanswerableSheet(QuestionSheet):
 
     def __init__(self, world: World, level: int) -> None:
         super().__init__(world, level)
-        all_instances = (
-            instance for members in self._graph.instances.values() for instance in members
-        )
-        self._labels = {instance.label for instance in all_instances}
+        self._labels = {thing.label for thing in self._graph.things}
         self._missing_feature = ""
 
     def _drawn(self) -> Question | None:

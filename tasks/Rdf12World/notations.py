@@ -15,8 +15,9 @@ from typing import Final, NamedTuple
 from kgbench.vocab import RDF
 from kgbench.worlds.generator import Graph, Instance
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.statements import TAGS, Recipe, Report, Tag, Term, describe_text, text
 from kgbench.worlds.writing import TARGET
+
+from .reports import TAGS, Recipe, Report, Tag, Term, describe_text, text
 
 I18N: Final = "https://www.w3.org/ns/i18n#"
 MOTTO: Final = f"<{TARGET}motto>"
@@ -32,8 +33,8 @@ _HTML: Final = 3  # the level from which texts are shown as HTML
 _INHERITED: Final = 4  # the level from which attributes are inherited
 
 
-def old_document(reports: Sequence[Report], level: int, chance: Chance) -> str:
-    """Write reports in the old notations of a level, with terms in N-Triples syntax."""
+def old_document(reports: Sequence[Report], level: int, chance: Chance) -> list[str]:
+    """Write reports in the old notations of a level, with terms in N-Triples syntax, in blocks."""
     quoted = {report.node: _quoted(report) for report in reports if not report.is_named}
     named = [report for report in reports if report.is_named]
     drafts = {report.node for report in named[: max(1, len(named) // 2)]}
@@ -56,7 +57,7 @@ def old_document(reports: Sequence[Report], level: int, chance: Chance) -> str:
             blocks.append(f"{term}\n    " + " ;\n    ".join(notes) + " .")
         else:
             blocks += [f"<< {spo} >> {note} ." for note in notes]
-    return "\n".join(chance.shuffled(blocks))
+    return chance.shuffled(blocks)
 
 
 def _quoted(report: Report) -> str:
@@ -101,12 +102,9 @@ def mottos(graph: Graph, level: int, chance: Chance) -> list[Motto]:
     The first text of each half has a language and a direction, which others share at the last
     level.
     """
-    all_instances = [
-        instance for kind in graph.model.populated for instance in graph.instances[kind]
-    ]
     result: list[Motto] = []
     half, shared_tag = _TEXTS[level] // 2, chance.one(TAGS)
-    for index, instance in enumerate(chance.some(all_instances, _TEXTS[level])):
+    for index, instance in enumerate(chance.some(graph.things, _TEXTS[level])):
         is_first = index in {0, half}
         lacks = 0 if level == 1 or is_first else chance.between(0, 2)
         is_alike = level >= _INHERITED and not is_first and chance.between(0, 2) > 0

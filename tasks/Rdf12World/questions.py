@@ -12,11 +12,12 @@ import pyoxigraph as ox
 
 from kgbench.errors import TaskError
 from kgbench.vocab import RDFS, XSD
-from kgbench.worlds import misreadings, statements
+from kgbench.worlds import misreadings
 from kgbench.worlds.generator import Graph, Instance, World, label
 from kgbench.worlds.model import NAMESPACE, Property
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.statements import (
+
+from .reports import (
     CONFIDENCE,
     DAY,
     PREFIXES,
@@ -24,6 +25,12 @@ from kgbench.worlds.statements import (
     Report,
     Statement,
     Term,
+    decimal,
+    draw_notes,
+    graph_and_chance,
+    lines,
+    link,
+    node,
 )
 
 _TRIES: Final = 4_000
@@ -91,19 +98,19 @@ def draw_question(world: World, level: int, number: int) -> Question:
 
     Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
     """
-    graph, chance = statements.graph_and_chance(world, "query", level, number)
+    graph, chance = graph_and_chance(world, "query", level, number)
     # Drawn once, so that forms with fewer sound questions are as frequent as others.
     draw_form = chance.one(_FORMS[level])
     for _ in range(_TRIES):
         scene = _scene(graph, chance)
-        lines = _lines(scene)
+        graph_lines = _lines(scene)
         form = draw_form(scene)
-        if _is_sound(form, lines):
+        if _is_sound(form, graph_lines):
             properties = tuple(
                 f'<{graph.terms[prop.iri]}> <{RDFS.label}> "{prop.label}"@en .'
                 for prop in chance.shuffled((*scene.properties, *scene.others))
             )
-            return Question(form.words, form.query(), properties, lines)
+            return Question(form.words, form.query(), properties, graph_lines)
     raise TaskError(
         f"a world of {world.instances} instances gives no question of level {level} about "
         "reports: ask for more instances"
@@ -124,19 +131,18 @@ def _scene(graph: Graph, chance: Chance) -> Scene:
         instance = chance.one(subjects[prop])
         target = chance.one(graph.instances_of(prop.range))
         if instance is not target:
-            statement = statements.link(graph, instance, prop, target)
+            statement = link(graph, instance, prop, target)
             facts[statement.triple] = statement
     accepted = set(chance.some(list(facts), _STATEMENTS // 2))
     reports: list[Report] = []
     for index in range(_REPORTS):
         statement = chance.one(list(facts.values()))
         worded = chance.between(0, 1) == 1
-        node = _node(index)
         notes = _draw_notes(graph, sources, chance, worded=worded)
-        reports.append(Report(node, (statement,), statement.triple in accepted, notes))
+        reports.append(Report(_node(index), (statement,), statement.triple in accepted, notes))
     for index in range(_REPORTS, _REPORTS + _ABOUT):
         about = chance.one(reports[:_REPORTS])
-        value = statements.decimal(chance.one(_CONFIDENCES))
+        value = decimal(chance.one(_CONFIDENCES))
         wrong = Statement("", (about.node, CONFIDENCE, value))
         notes = _draw_notes(graph, sources, chance, worded=False)
         reports.append(Report(_node(index), (wrong,), accepted=False, notes=notes))
@@ -144,8 +150,7 @@ def _scene(graph: Graph, chance: Chance) -> Scene:
 
 
 def _node(index: int) -> Term:
-    named = index % _NAMED_REPORTS == 0
-    return statements.node(index, named=named)
+    return node(index, named=index % _NAMED_REPORTS == 0)
 
 
 def _draw_notes(
@@ -155,30 +160,27 @@ def _draw_notes(
 
     So bounds of days and numbers differ from bounds of years and texts.
     """
-    _, _, _, *more = statements.draw_notes(graph, chance, worded=worded)
+    _, _, _, *more = draw_notes(graph, chance, worded=worded)
     source, value = chance.one(sources), chance.one(_CONFIDENCES)
     day = date.fromordinal(chance.between(*_DAYS)).isoformat()
     return (
         (SOURCE, source.label, f"<{source.iri}>"),
         (DAY, day, f'"{day}"^^<{XSD.date}>'),
-        (CONFIDENCE, f"{value} percent", statements.decimal(value)),
+        (CONFIDENCE, f"{value} percent", decimal(value)),
         *more,
     )
 
 
 def _lines(scene: Scene) -> tuple[str, ...]:
-    report_lines = statements.lines(scene.reports)
+    report_lines = lines(scene.reports)
     iris = {iri for line in report_lines for iri in re.findall(r"<([^<>]*)>", line)}
-    all_instances = [
-        instance for kind in scene.graph.model.populated for instance in scene.graph.instances[kind]
-    ]
-    return (*report_lines, *(label(instance) for instance in all_instances if instance.iri in iris))
+    return (*report_lines, *(label(thing) for thing in scene.graph.things if thing.iri in iris))
 
 
-def _is_sound(form: Form, lines: Sequence[str]) -> bool:
+def _is_sound(form: Form, graph_lines: Sequence[str]) -> bool:
     """Return whether the answer is short and not given away, and every wrong query has another."""
     store = ox.Store()
-    store.bulk_load("\n".join(lines).encode(), format=ox.RdfFormat.N_TRIPLES)
+    store.bulk_load("\n".join(graph_lines).encode(), format=ox.RdfFormat.N_TRIPLES)
     rows = _rows(store, form.query())
     if not 1 <= len(rows) <= _MOST_ROWS or rows == [("0",)]:
         return False
@@ -226,8 +228,7 @@ def _reported_names(scene: Scene) -> Form:
 def _sources(scene: Scene) -> Form:
     report = scene.chance.one([report for report in scene.reports if report.statements[0].words])
     subject = report.statements[0].triple[0]
-    all_instances = [x for k in scene.graph.model.populated for x in scene.graph.instances[k]]
-    instance = next(x for x in all_instances if f"<{x.iri}>" == subject)
+    instance = next(thing for thing in scene.graph.things if f"<{thing.iri}>" == subject)
     return Form(
         f"Which sources report a statement with {instance.label} as its subject? Give their names.",
         "DISTINCT ?name",

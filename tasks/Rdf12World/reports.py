@@ -22,7 +22,6 @@ from kgbench.worlds.writing import TARGET
 
 VERSION: Final = 1
 """Rises when the same seed gives other cases."""
-LEVELS: Final = 4
 PREFIXES: Final = {**WRITING, "r": generator.RESOURCE}
 REIFIES: Final = f"<{RDF.reifies}>"
 SOURCE, DAY, CONFIDENCE, WORDING = (
@@ -144,11 +143,9 @@ def draw_reports(graph: Graph, recipe: Recipe, chance: Chance) -> list[Report]:
 def statements(graph: Graph, number: int, chance: Chance) -> list[Statement]:
     """Draw different statements about links of instances; about half of them hold in the world."""
     result: dict[tuple[Term, Term, Term], Statement] = {}
-    all_instances = [
-        instance for kind in graph.model.populated for instance in graph.instances[kind]
-    ]
+    things = graph.things
     while len(result) < number:
-        instance = chance.one(all_instances)
+        instance = chance.one(things)
         prop = chance.one([p for p in graph.model.has(instance.kind) if p.links])
         known = instance.links.get(prop.iri, [])
         is_known = bool(known) and chance.between(0, 1) == 1
@@ -225,12 +222,8 @@ def lines(reports: Sequence[Report]) -> list[str]:
 def names(graph: Graph, texts: Sequence[str], chance: Chance, more: int = 6) -> list[str]:
     """Return label triples of the things and properties named in ``texts``, and of some others."""
     iris = {iri for text in texts for iri in re.findall(r"<([^<>]*)>", text)}
-    all_instances = [
-        instance for kind in graph.model.populated for instance in graph.instances[kind]
-    ]
-    shown = [instance for instance in all_instances if instance.iri in iris] + chance.some(
-        all_instances, more
-    )
+    things = graph.things
+    shown = [thing for thing in things if thing.iri in iris] + chance.some(things, more)
     own = [p for p in graph.model.properties if graph.terms[p.iri] in iris]
     others = chance.some([p for p in graph.model.properties if p.links], 3)
     properties = {p.iri: p for p in (*own, *others)}
@@ -241,7 +234,7 @@ def names(graph: Graph, texts: Sequence[str], chance: Chance, more: int = 6) -> 
     return chance.shuffled(result)
 
 
-def abbreviate(text: str) -> str:
+def abbreviate(lines: Sequence[str]) -> str:
     """Abbreviate a document of N-Triples to Turtle with the prefixes that it needs."""
     used_prefixes: dict[str, None] = {}
 
@@ -249,7 +242,7 @@ def abbreviate(text: str) -> str:
         used_prefixes[_NAMES[match[1]]] = None
         return f"{_NAMES[match[1]]}:{match[2]}"
 
-    body = _SHORT.sub(named, text)
+    body = _SHORT.sub(named, "\n".join(lines))
     head = [
         f"@prefix {name}: <{space}> ." for name, space in PREFIXES.items() if name in used_prefixes
     ]

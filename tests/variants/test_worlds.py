@@ -16,7 +16,7 @@ from kgbench.cli import app
 from kgbench.execution import on_variants
 from kgbench.execution.on_variants import VariantOutcome, Variants
 from kgbench.model import Case
-from kgbench.tasks import catalogue, typed_answers, world_questions
+from kgbench.tasks import catalogue, typed_answers
 from kgbench.variants.kinds import VariantKind
 from kgbench.variants.rules import NO_RULES
 from tests.variants.test_judging import EXECUTOR, values_of
@@ -24,9 +24,9 @@ from tests.variants.test_judging import EXECUTOR, values_of
 TASKS = {
     label: task
     for label, task in catalogue.labelled_tasks().items()
-    if task.task_class == world_questions.NAME
+    if task.task_class == "Text2SparqlWorld"
 }
-MODULE = catalogue.module(world_questions.NAME)
+MODULE = catalogue.module("Text2SparqlWorld")
 KINDS = (VariantKind.SHUFFLED, VariantKind.DOUBLED)
 RIGHT = {VariantOutcome.HOLDS, VariantOutcome.TIE}
 
@@ -60,7 +60,7 @@ def test_references_hold_and_values_are_constant(label: str) -> None:
     case = question(label, 5, 2)
     result = EXECUTOR.results(
         case.data["refSparql"],
-        typed_answers.graph_of(case, world_questions),
+        typed_answers.graph_of(case, MODULE),
         typed_answers.prefixes_of(case, MODULE),
     )
     assert outcome(case, case.data["refSparql"]) in RIGHT

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.vocab import RDF
 from kgbench.worlds.forms import Form
-from kgbench.worlds.generator import World, literal
+from kgbench.worlds.generator import literal
 from kgbench.worlds.writing import Row, WritingSheet
 
-LEVELS: Final = 5
 _YEAR: Final = 2026
 
 
@@ -121,7 +119,7 @@ class Updates(WritingSheet):
                 f"?x {term} ?old .",
             )
 
-    def _delete(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
+    def _delete(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         others = " UNION { ?s ?p ?x . BIND(?x AS ?o) }"
         yield Form(
             "Remove every statement whose subject or object is one of the",
@@ -158,7 +156,7 @@ class Updates(WritingSheet):
                 each_once=True,
             )
 
-    def _archive(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
+    def _archive(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         yield Form(
             "Move every statement, out of the default graph and into the named graph t:archive, "
             "whose subject is one of the",
@@ -182,9 +180,3 @@ class Updates(WritingSheet):
                 each_once=True,
                 mistakes=(("OPTIONAL", ""),),
             )
-
-
-@lru_cache(maxsize=16)
-def sheet(world: World, level: int) -> Updates:
-    """Return the updates of a level about a world (cached: each depends on those before it)."""
-    return Updates(world, level)

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Final
 
 from kgbench.vocab import XSD
 from kgbench.worlds.clauses import Clause
 from kgbench.worlds.forms import Form, Question
 from kgbench.worlds.generator import World
-from kgbench.worlds.writing import Row, WritingSheet
+from kgbench.worlds.writing import WritingSheet
 
-LEVELS: Final = 5
 _COUNTED: Final = "SELECT ?group (COUNT(?x) AS ?number)"
 _GROUPED: Final = " GROUP BY ?group"
 
@@ -32,16 +30,10 @@ class Constructs(WritingSheet):
 
     def __init__(self, world: World, level: int) -> None:
         super().__init__(world, level)
-        all_instances = (
-            instance for members in self._graph.instances.values() for instance in members
-        )
-        self._labels = {instance.iri: instance.label for instance in all_instances}
+        self._labels = {thing.iri: thing.label for thing in self._graph.things}
 
     def _things(self, query: str) -> list[str]:
         return super()._things(query.replace(_COUNTED, "SELECT ?x").replace(_GROUPED, ""))
-
-    def _is_new(self, row: Row) -> bool:  # noqa: ARG002 - all that is built counts
-        return True
 
     def _sound(self, question: Question, kind: str, parts: Sequence[Clause], form: Form) -> bool:
         if not super()._sound(question, kind, parts, form):
@@ -68,7 +60,7 @@ class Constructs(WritingSheet):
                 f"?x {self._term(prop)} ?value .",
             )
 
-    def _type(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
+    def _type(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         yield Form(
             "State the class t:Chosen and the name (rdfs:label) of each of the",
             ".",
@@ -159,9 +151,3 @@ class Constructs(WritingSheet):
                 f"?x {term} ?shared .\n  {both}\n  ?y {term} ?shared . FILTER(?x != ?y)",
                 mistakes=((f"{both}\n", ""),),
             )
-
-
-@lru_cache(maxsize=16)
-def sheet(world: World, level: int) -> Constructs:
-    """Return the exercises of a level about a world (cached: each depends on those before it)."""
-    return Constructs(world, level)

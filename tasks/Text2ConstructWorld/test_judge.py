@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs built from a generated world: blank nodes are compared up to their names.
 
-What it shares with other families that write is tested in ``tests/families/test_writing.py``.
+What it shares with other families of SPARQL is tested in ``tests/families/test_sparql.py``.
 """
 
 from __future__ import annotations

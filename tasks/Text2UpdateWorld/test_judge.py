@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Updates of a generated world: wrong changes are counted.
 
-What it shares with other families that write is tested in ``tests/families/test_writing.py``.
+What it shares with other families of SPARQL is tested in ``tests/families/test_sparql.py``.
 """
 
 from __future__ import annotations

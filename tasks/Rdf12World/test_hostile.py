@@ -6,15 +6,15 @@ from __future__ import annotations
 import pytest
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
+from kgbench.families.Rdf12World.judge import family
 from kgbench.model import Outcome
-from kgbench.tasks import catalogue
 from kgbench.testing import hostile as generic
 from tests.execution.judging.hostile import ANY_LIMIT, MEGABYTE, Hostile, patterns
 from tests.execution.judging.hostile_answers import JUDGED_OR_ENDED
-from tests.execution.judging.probing import PATIENCE, TASKS, listener, nobody_came
+from tests.execution.judging.probing import PATIENCE, listener, nobody_came
 from tests.execution.judging.test_hostile import peak_of_children, wrong
+from tests.support.families import cases
 
-NAME = "Rdf12World"
 COUNT = 200
 MEMORY = 900 << 20
 PATIENT = JudgeLimits(PATIENCE, memory_bytes=MEMORY)
@@ -131,8 +131,7 @@ KINDS = {"annotate": hostile_graphs, "repair": hostile_graphs, "query": hostile_
 @pytest.mark.parametrize("skill", KINDS)
 def test_every_hostile_answer_has_its_outcome(skill):
     """Two hundred answers have expected outcomes, without connections, in bounded memory."""
-    module = catalogue.module(NAME)
-    (case,) = module.cases(TASKS[f"{NAME}-{skill}-natural-3"], "own", 7, 1)
+    (case,) = cases(f"{family.NAME}-{skill}-natural-3", 1)
     with listener() as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
         found = [
@@ -141,7 +140,7 @@ def test_every_hostile_answer_has_its_outcome(skill):
             for answer in hostile.answers
         ]
         anything = Hostile((), JUDGED_OR_ENDED, ANY_LIMIT)
-        rest = generic.answers([module.reference(case)], COUNT - len(found), seed=3, url=url)
+        rest = generic.answers([family.reference(case)], COUNT - len(found), seed=3, url=url)
         found += [(kind, answer, anything) for kind, answer in rest]
         with peak_of_children() as peak:
             verdicts = []

@@ -190,11 +190,8 @@ class _Children(Executor):
                 if self._ended:
                     return
                 _, _, batch, future = heapq.heappop(self._due)
-            decoder = frames.Decoder()
-            sent = (decoder.feed(self._known[_key(request)]) for request in batch)
-            future.set_result(
-                [frames.verdict_from_json(part["verdict"]) for parts in sent for part in parts]
-            )
+            sent = (frames.decode(self._known[_key(request)]) for request in batch)
+            future.set_result([frames.verdict_from_json(part["verdict"]) for part in sent])
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         with self._waiting:

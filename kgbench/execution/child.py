@@ -1,29 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judging child process, ``python -m kgbench.execution.child``, started by ``process``.
 
-It reads requests from standard input and writes answers to standard output, in frames. The first
-frame names what to load. When everything is loaded, the process locks itself down: it can open
-neither files nor sockets, so that hostile input can only harm the process itself.
+Its setup names what to load. When everything is loaded, the process locks itself down: it can open
+neither files nor sockets.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import signal
-import sys
 import time
-import traceback
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from kgbench.characters import BOM
-from kgbench.children import lockdown
-from kgbench.children.endings import OUT_OF_MEMORY
+from kgbench.children import answering, lockdown
 from kgbench.execution import frames, on_variants
 from kgbench.execution.engines import engine as make_engine
 from kgbench.execution.graphs import InstalledGraphs
@@ -35,33 +26,17 @@ from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
 from kgbench.tasks import keys, texts, typed_answers
 from kgbench.tools.module import ToolModule
 
-_LONGEST_MESSAGE = 1_000
 
-
-def main() -> None:
-    """Serve until standard input ends."""
-    requests, answers = _own_streams()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore")
-    setup = frames.read(requests)
-    if setup is None:
-        return
-    lockdown.die_with_parent(setup["parent"])
+def _prepare(setup: Mapping[str, Any]) -> answering.Handler:
+    """Load everything that judging needs, and return the handler of requests."""
     lockdown.use_batch_scheduling()
-    try:
-        judge = _Judge(setup)
-    except BaseException as error:  # noqa: BLE001 - reported by the parent
-        _write(answers, _encoded({"failed": _summary(error)}))
-        return
+    judge = _Judge(setup)
     logging.disable()
-    lockdown.lock_down(setup["memory_bytes"])
-    _write(answers, _encoded({"ready": True}))
-    with contextlib.suppress(BrokenPipeError):  # the parent has closed the pipe
-        try:
-            while (request := frames.read(requests)) is not None:
-                _write(answers, judge.frame(request))
-        except MemoryError:
-            os._exit(OUT_OF_MEMORY)
+
+    def handle(request: bytes, send: Callable[[bytes], None]) -> None:
+        send(judge.frame(frames.decode(request)))
+
+    return handle
 
 
 class _Judge:
@@ -79,7 +54,7 @@ class _Judge:
             try:
                 self._modules[name] = warm_task_class(name)
             except Exception as error:  # noqa: BLE001 - the other classes can still be judged
-                self._modules[name] = _summary(error)
+                self._modules[name] = answering.summary(error)
         keys.set_key(None)
         self._board = SharedStatus(setup["board"])
         self._cases: dict[int, tuple[int, Case]] = {}  # with a serial number; others are reused
@@ -87,7 +62,7 @@ class _Judge:
         self._repeated = RepeatedAnswers()
 
     def frame(self, request: Mapping[str, Any]) -> bytes:
-        """Return the answer to a request as a frame; see :meth:`_answer`."""
+        """Return the answer to a request as the payload of a frame; see :meth:`_answer`."""
         if "forget" in request:
             self._cases.clear()
         if "case" in request:
@@ -119,7 +94,7 @@ class _Judge:
         except MemoryError:
             raise
         except BaseException as error:  # noqa: BLE001 - panics of pyoxigraph are BaseExceptions
-            return {"error": _summary(error)}
+            return {"error": answering.summary(error)}
 
     def _verdict(
         self, module: TaskModule, case: Case, request: Mapping[str, Any], executor: Executor
@@ -155,31 +130,10 @@ def _encoded(message: Json) -> bytes:
     try:
         return frames.encode(message)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        return frames.encode({"error": f"the verdict is not JSON: {error}"[:_LONGEST_MESSAGE]})
-
-
-def _write(stream: BinaryIO, frame: bytes) -> None:
-    stream.write(frame)
-    stream.flush()
-
-
-def _summary(error: BaseException) -> str:
-    """Return type, message and position of an error, without values of variables."""
-    frame = traceback.extract_tb(error.__traceback__)[-1:]
-    position = f" ({Path(frame[0].filename).name}, line {frame[0].lineno})" if frame else ""
-    return f"{type(error).__name__}: {error}"[:_LONGEST_MESSAGE] + position
-
-
-def _own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Return the pipes to the parent, and detach standard input and output from them."""
-    requests, answers = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
-    os.close(nothing)
-    sys.stderr = sys.stdout
-    return os.fdopen(requests, "rb", buffering=1 << 16), os.fdopen(answers, "wb", buffering=1 << 16)
+        return frames.encode(
+            {"error": f"the verdict is not JSON: {error}"[: answering.LONGEST_MESSAGE]}
+        )
 
 
 if __name__ == "__main__":
-    main()
+    answering.answer(_prepare, opens_files=False)

@@ -1,58 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""The protocol of the pipes between kgbench and a judging child: JSON in frames.
+r"""The messages between kgbench and a judging child: JSON, with cases, verdicts and results.
 
-A frame is its length (four bytes, big-endian) and that many bytes of JSON. Texts are UTF-8 with
-surrogates passed through: escaped as ``\ud83d\ude00``, two lone surrogates would be decoded as one
-character.
+Texts are UTF-8 with surrogates passed through: escaped as ``\ud83d\ude00``, two lone surrogates
+would be decoded as one character.
 """
 
 from __future__ import annotations
 
 import json
-import struct
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from typing import Any
 
 from kgbench.model import Case, Json, Outcome, Verdict
 from kgbench.tool_calls import ToolOutcome, ToolResult
 
-_LENGTH = struct.Struct("!I")
-
 
 def encode(message: Json) -> bytes:
-    """Encode ``message`` as a frame."""
+    """Encode ``message`` as the payload of a frame; :func:`decode` reverses it."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    body = text.encode("utf-8", "surrogatepass")
-    return _LENGTH.pack(len(body)) + body
+    return text.encode("utf-8", "surrogatepass")
 
 
-def read(stream: BinaryIO) -> Json | None:
-    """Read the next message of a stream; ``None`` at its end."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    body = stream.read(length)
-    return None if len(body) < length else _decoded(body)
-
-
-class Decoder:
-    """An incremental decoder of frames from chunks of any size."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-
-    def feed(self, data: bytes) -> Iterator[Json]:
-        """Yield the messages that ``data`` completes."""
-        self._buffer += data
-        while len(self._buffer) >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(self._buffer)
-            end = _LENGTH.size + length
-            if len(self._buffer) < end:
-                return
-            body = bytes(self._buffer[_LENGTH.size : end])
-            del self._buffer[:end]
-            yield _decoded(body)
+def decode(payload: bytes) -> Json:
+    """Decode the payload of a frame."""
+    return json.loads(payload.decode("utf-8", "surrogatepass"))
 
 
 def case_to_json(case: Case) -> dict[str, Json]:
@@ -97,7 +68,3 @@ def result_to_json(result: ToolResult) -> dict[str, Json]:
 def result_from_json(value: Mapping[str, Any]) -> ToolResult:
     """Restore a tool's result from :func:`result_to_json`."""
     return ToolResult(value["text"], ToolOutcome(value["outcome"]))
-
-
-def _decoded(body: bytes) -> Json:
-    return json.loads(body.decode("utf-8", "surrogatepass"))

@@ -112,7 +112,7 @@ def end_child() -> None:
     """Kill the child of the calling thread, if any."""
     process: Process | None = getattr(_own, "process", None)
     if process is not None:
-        process.kill()
+        process.end()
         _own.process = None
 
 
@@ -152,7 +152,7 @@ class _BatchRun:
                 process = _process(self._limits, self._classes)
             try:
                 self._send_ahead(process)
-                answer = process.receive(time.monotonic() + self._limits.seconds)
+                answer = process.answer(time.monotonic() + self._limits.seconds)
             except ChildTimeout:
                 self._limit_exceeded(process, "time")
             except ChildEnded as ended:
@@ -169,7 +169,7 @@ class _BatchRun:
             request = self._batch[self._sent]
             first = self._sent == len(self._verdicts)
             expired = self._trial.expired if first else {}
-            process.send({"expired": expired, **_fields(request), **_reference(request.case)})
+            process.ask({"expired": expired, **_fields(request), **_reference(request.case)})
             self._sent += 1
 
     def _done(self, verdict: Verdict | ToolRun) -> None:
@@ -178,7 +178,7 @@ class _BatchRun:
 
     def _restart(self, process: Process) -> None:
         """Kill the child, so that the unanswered requests are sent again to a new one."""
-        process.kill()
+        process.end()
         self._sent = len(self._verdicts)
 
     def _limit_exceeded(self, process: Process, limit: str) -> None:
@@ -246,7 +246,7 @@ def _process(limits: JudgeLimits, classes: frozenset[str]) -> Process:
                 classes=known.classes if has_classes else all_classes,
                 loads=known.loads | setup.loads,
             )
-        process.kill()
+        process.end()
     _own.process = None
     _own.process = process = Process(setup)
     _own.cases = {}

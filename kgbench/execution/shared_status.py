@@ -36,7 +36,3 @@ class SharedStatus:
         """Return the digest of the current query, or of the query in which the child ended."""
         note = bytes(self._memory)
         return None if note == _BLANK else note.decode("ascii")
-
-    def close(self) -> None:
-        """Unmap the memory."""
-        self._memory.close()

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import platform
 import signal
 import subprocess
 import sys
+import warnings
 
 import pytest
 
-from kgbench.children import one_task
+from kgbench.children import answering, frames, one_task
 from kgbench.children.commands import command, environment
 from kgbench.children.endings import (
     OUT_OF_MEMORY,
@@ -141,3 +144,44 @@ def test_threads_of_a_child_reserve_no_addresses_of_their_own():
     assert reserved(environment()) <= 1
     if platform.libc_ver()[0] == "glibc":
         assert reserved(free) > 1
+
+
+def test_the_pipes_are_out_of_reach_of_what_reads_and_prints(monkeypatch):
+    """Frames use the pipes; standard input is at its end, and standard output is discarded."""
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # restored with the rest
+    with contextlib.ExitStack() as stack:
+        kept = [os.dup(0), os.dup(1)]
+        heard, speaking = os.pipe()
+        listening, said = os.pipe()
+        try:
+            os.dup2(heard, 0)
+            os.dup2(said, 1)
+            requests, replies = map(stack.enter_context, answering._own_streams())
+            printed, read = os.write(1, b"not a frame"), os.read(0, 1)
+        finally:
+            for number, descriptor in enumerate(kept):
+                os.dup2(descriptor, number)
+            for descriptor in (*kept, heard, said):
+                os.close(descriptor)
+        for descriptor in (speaking, listening):
+            stack.callback(os.close, descriptor)
+        os.write(speaking, frames.packed(b"one"))
+        replies.write(frames.packed(frames.read(requests)))
+        replies.flush()
+
+        assert (printed, read) == (11, b"")
+        assert os.read(listening, 100) == frames.packed(b"one")
+
+
+def test_no_frame_is_no_work(monkeypatch):
+    """Without a first frame, the process ends silently."""
+    before = signal.getsignal(signal.SIGINT)
+    said = io.BytesIO()
+    monkeypatch.setattr(answering, "_own_streams", lambda: (io.BytesIO(), said))
+    try:
+        with warnings.catch_warnings():
+            answering.answer(None, opens_files=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert said.getvalue() == b""

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kgbench.children import child
 from kgbench.errors import EvaluationError
 from kgbench.execution import judging, process
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
@@ -118,7 +119,7 @@ def test_a_child_that_is_never_ready_is_told(tmp_path, monkeypatch, does, why):
     interpreter.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\n{does}\n")
     interpreter.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(interpreter))
-    monkeypatch.setattr(process, "_START_LIMIT", PATIENCE if "exit" in does else 0.3)
+    monkeypatch.setattr(child, "_START_LIMIT", PATIENCE if "exit" in does else 0.3)
     with pytest.raises(EvaluationError, match=f"no judging process could be started: .*{why}"):
         process.Process(process.Setup("oxigraph", 1 << 30, frozenset(), ()))
     if "exit" in does:

@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import logging
 import os
 import signal
-import sys
 import tempfile
 import warnings
 from types import SimpleNamespace
 
 import pytest
 
-from kgbench.children import lockdown
+from kgbench.children import answering, lockdown
+from kgbench.children import frames as pipes
 from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.execution import child, frames
 from kgbench.execution.shared_status import SIZE, SharedStatus, query_digest
@@ -48,20 +47,20 @@ def answers(monkeypatch, board):
             "classes": ["Probe"], "graphs": [], "task_key": None,
             "policy": None, "loads": [], **setup,
         }  # fmt: skip
-        heard = io.BytesIO(b"".join(frames.encode(one) for one in (first, *requests)))
+        heard = io.BytesIO(b"".join(pipes.packed(frames.encode(one)) for one in (first, *requests)))
         said = io.BytesIO()
-        monkeypatch.setattr(child, "_own_streams", lambda: (heard, said))
+        monkeypatch.setattr(answering, "_own_streams", lambda: (heard, said))
         monkeypatch.setattr(child, "warm_task_class", loaded)
         monkeypatch.setattr(lockdown, "die_with_parent", lambda _: None)
-        monkeypatch.setattr(lockdown, "lock_down", lambda _: None)
+        monkeypatch.setattr(lockdown, "lock_down", lambda _, opens_files: opens_files)
         before = signal.getsignal(signal.SIGINT)
         try:
             with warnings.catch_warnings():
-                child.main()
+                answering.answer(child._prepare, opens_files=False)
         finally:
             signal.signal(signal.SIGINT, before)
             logging.disable(logging.NOTSET)
-        return list(frames.Decoder().feed(said.getvalue()))
+        return [frames.decode(one) for one in pipes.Decoder().feed(said.getvalue())]
 
     return sent
 
@@ -85,7 +84,7 @@ def test_each_request_has_its_answer(answers):
         asked("echo d", task_class="Nobody"),
     )
 
-    assert ready == {"ready": True}
+    assert ready == {"isolated": False}
     told = [one.get("verdict", {}).get("infos", {}).get("argument") for one in found]
     assert told[:3] == ["a", "b", "c"]
     errors = [one["error"] for one in found[3:]]
@@ -101,7 +100,7 @@ def test_queries_are_noted_while_they_run(answers, board, monkeypatch):
         asked(f"query {QUERY}"), asked(f"query {QUERY}", 1, {query_digest(QUERY): "memory"})
     )
 
-    assert ready == {"ready": True}
+    assert ready == {"isolated": False}
     assert set(noted) == {query_digest(QUERY)}
     assert ran["verdict"]["infos"]["rows"] == 60
     assert ended["verdict"]["infos"]["expired"]
@@ -114,7 +113,7 @@ def test_what_cannot_be_loaded_is_said(answers):
     ready, found = answers(asked("echo a"), classes=["Nonesuch", "RdfFriendCount", "Probe"])
 
     assert "nonesuch" in failed["failed"]
-    assert ready == {"ready": True}
+    assert ready == {"isolated": False}
     assert found["verdict"]["infos"]["argument"] == "a"
 
 
@@ -133,33 +132,6 @@ def test_who_has_no_memory_left_ends_with_the_status_that_says_so(answers, monke
     assert ended == [OUT_OF_MEMORY]
 
 
-def test_the_pipes_are_out_of_reach_of_what_reads_and_prints(monkeypatch):
-    """Frames use the pipes; standard input is at its end, and standard output is discarded."""
-    monkeypatch.setattr(sys, "stderr", sys.stderr)  # restored with the rest
-    with contextlib.ExitStack() as stack:
-        kept = [os.dup(0), os.dup(1)]
-        heard, speaking = os.pipe()
-        listening, said = os.pipe()
-        try:
-            os.dup2(heard, 0)
-            os.dup2(said, 1)
-            requests, replies = map(stack.enter_context, child._own_streams())
-            printed, read = os.write(1, b"not a frame"), os.read(0, 1)
-        finally:
-            for number, descriptor in enumerate(kept):
-                os.dup2(descriptor, number)
-            for descriptor in (*kept, heard, said):
-                os.close(descriptor)
-        for descriptor in (speaking, listening):
-            stack.callback(os.close, descriptor)
-        os.write(speaking, frames.encode({"n": 1}))
-        replies.write(frames.encode(frames.read(requests)))
-        replies.flush()
-
-        assert (printed, read) == (11, b"")
-        assert os.read(listening, 100) == frames.encode({"n": 1})
-
-
 def test_a_module_prepares_what_it_reads_late(monkeypatch):
     """A task class can read more than its texts before the lockdown."""
     done = []
@@ -168,17 +140,3 @@ def test_a_module_prepares_what_it_reads_late(monkeypatch):
 
     assert warm_task_class("RdfFriendCount") is module
     assert done == ["read"]
-
-
-def test_no_frame_is_no_work(monkeypatch):
-    """Without a first frame, the process ends silently."""
-    before = signal.getsignal(signal.SIGINT)
-    said = io.BytesIO()
-    monkeypatch.setattr(child, "_own_streams", lambda: (io.BytesIO(), said))
-    try:
-        with warnings.catch_warnings():
-            child.main()
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-    assert said.getvalue() == b""

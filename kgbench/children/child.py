@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A child that answers requests, as its parent sees it: start, messages, end and its reason."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import tempfile
+import time
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from typing import IO, Any
+
+from kgbench.children import frames
+from kgbench.children.commands import command, environment
+from kgbench.children.endings import ChildEnded, ChildTimeout, Limit, described, limit_hit
+
+_START_LIMIT = 60.0  # seconds until a child must be ready
+_CHUNK = 1 << 20
+_MEANING = {
+    Limit.MEMORY: "the memory limit was reached",
+    Limit.STACK: "the input is nested too deeply for the engine",
+}
+
+
+class Child:
+    """A process that runs ``module``, which must call :func:`kgbench.children.answering.answer`.
+
+    One thread uses it at a time; only :meth:`kill` may be called by another. Queue requests with
+    :meth:`send`, take answers with :meth:`receive`. Both pipes are polled together, so that
+    messages of any size cannot make the two sides block each other. ``pass_fds`` are descriptors
+    that the process inherits.
+    """
+
+    def __init__(self, module: str, pass_fds: Sequence[int] = ()) -> None:
+        self._outgoing: deque[memoryview] = deque()
+        self._incoming: deque[bytes] = deque()
+        self._decoder = frames.Decoder()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            command(module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            pass_fds=pass_fds,
+            env=environment(),
+            bufsize=0,
+            start_new_session=True,  # the parent handles Ctrl-C
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in = self._process.stdin.fileno()
+        self._out = self._process.stdout.fileno()
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        streams = (self._process.stdin, self._process.stdout, self._errors)
+        self._end = weakref.finalize(self, _finish, self._process, streams)
+
+    def set_up(self, setup: dict[str, Any]) -> Any:
+        """Send the setup (JSON), and return what the child says when it is ready.
+
+        Raises :class:`~kgbench.children.endings.ChildEnded` if it cannot be set up in time.
+        """
+        self.send(json.dumps({"parent": os.getpid(), **setup}).encode("ascii"))
+        try:
+            ready = json.loads(self.receive(time.monotonic() + _START_LIMIT))
+        except ChildEnded:
+            self.end()
+            raise
+        except ChildTimeout:
+            ready = {"failed": f"it is not ready after {_START_LIMIT:.0f} seconds"}
+        if "failed" in ready:
+            self.end()
+            raise ChildEnded(None, ready["failed"])
+        return ready
+
+    @property
+    def pid(self) -> int:
+        """The process id of the child."""
+        return self._process.pid
+
+    @property
+    def waiting(self) -> int:
+        """The number of bytes that are queued but not yet in the pipe."""
+        return sum(map(len, self._outgoing))
+
+    @property
+    def running(self) -> bool:
+        """Whether :meth:`end` has not been called; the child may have ended by itself."""
+        return self._end.alive
+
+    @property
+    def alive(self) -> bool:
+        """Whether the child process exists."""
+        return self._end.alive and self._process.poll() is None
+
+    def send(self, payload: bytes) -> None:
+        """Queue a request, which is written during :meth:`receive`."""
+        self._outgoing.append(memoryview(frames.packed(payload)))
+
+    def receive(self, deadline: float) -> bytes:
+        """Return the payload of the next answer.
+
+        Raises :class:`~kgbench.children.endings.ChildTimeout` after ``deadline`` (monotonic), and
+        :class:`~kgbench.children.endings.ChildEnded` if the child is gone.
+        """
+        while not self._incoming:
+            remaining = deadline - time.monotonic()
+            readable, writable = _ready(
+                self._out, self._in if self._outgoing else None, max(remaining, 0)
+            )
+            if writable:
+                self._write()
+            if readable:
+                self._read()
+            elif remaining <= 0:
+                raise ChildTimeout
+        return self._incoming.popleft()
+
+    def kill(self) -> None:
+        """Kill the process, so that a thread in :meth:`receive` sees its end."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """Kill the process and close its pipes; does nothing the second time."""
+        self._end()
+
+    def _write(self) -> None:
+        piece = self._outgoing[0]
+        try:
+            written = os.write(self._in, piece[:_CHUNK])
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._outgoing.clear()  # the next read finds that the child is gone
+            return
+        if written == len(piece):
+            self._outgoing.popleft()
+        else:
+            self._outgoing[0] = piece[written:]
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._out, _CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            raise self._reason_of_end()
+        self._incoming.extend(self._decoder.feed(data))
+
+    def _reason_of_end(self) -> ChildEnded:
+        """Return the reason of the child's end, from its exit status and standard error."""
+        status = self._process.wait()
+        size = os.fstat(self._errors.fileno()).st_size
+        tail = os.pread(self._errors.fileno(), 2_000, max(size - 2_000, 0))
+        message = tail.decode("utf-8", "replace").strip()
+        limit = limit_hit(status, message)
+        if limit is not None:
+            return ChildEnded(limit, _MEANING[limit])
+        words = f"the process ended with {described(status)}: {message}"
+        return ChildEnded(None, words.removesuffix(": "))
+
+
+def _ready(reading: int, writing: int | None, seconds: float) -> tuple[bool, bool]:
+    """Return which of the two descriptors are ready, after at most ``seconds``."""
+    poll = select.poll()
+    poll.register(reading, select.POLLIN)
+    if writing is not None:
+        poll.register(writing, select.POLLOUT)
+    events = dict(poll.poll(min(seconds, 86_400.0) * 1_000))
+    return reading in events, writing in events
+
+
+def _finish(process: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    process.wait()
+    for stream in streams:
+        with contextlib.suppress(OSError):
+            stream.close()

@@ -87,20 +87,14 @@ class QueryLimits(Group):
             metavar="MIB", help="Memory limit of a query.", min=256, rich_help_panel="Limits"
         ),
     ] = 2048
-    heavy: Annotated[
-        int,
-        typer.Option(
-            help="Maximum number of concurrent long-running queries.",
-            min=1,
-            rich_help_panel="Limits",
-        ),
-    ] = 2
     workers: Annotated[
         int,
         typer.Option(
-            help="Number of worker processes for quick queries.", min=1, rich_help_panel="Limits"
+            help="Maximum number of concurrent queries, each in a process.",
+            min=1,
+            rich_help_panel="Limits",
         ),
-    ] = 3
+    ] = 4
 
     def limits(self) -> Limits:
         """Return the limits as settings of a server."""
@@ -110,6 +104,5 @@ class QueryLimits(Group):
             seconds=self.timeout,
             rows=self.rows,
             memory_bytes=self.memory << 20,
-            heavy=self.heavy,
-            quick=self.workers,
+            workers=self.workers,
         )

@@ -8,7 +8,6 @@ index answers with one step per row, so that the number of rows bounds its cost.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -39,14 +38,12 @@ class Admitted(NamedTuple):
 
     ``form`` is SELECT, ASK, CONSTRUCT or DESCRIBE. ``lookup`` is the text to run if the query is a
     look-up; it is limited to one row more than :data:`LOOKUP_ROWS`. A ``steady`` query always gives
-    the same answer on the same data. ``shape`` is a digest of the query in which all variables are
-    equal, all IRIs, all numbers and so on.
+    the same answer on the same data.
     """
 
     form: str
     lookup: str | None
     steady: bool
-    shape: str
 
 
 def admit(query: str, max_tokens: int = TOKENS) -> Admitted:
@@ -92,13 +89,7 @@ def _admit(query: str, max_tokens: int = TOKENS) -> Admitted:
     lookup = None
     if form == "SELECT" and len(query) <= LONGEST_LOOKUP:
         lookup = _lookup(query, tokens[start:])
-    return Admitted(form, lookup, words.isdisjoint(_CHANGING), _shape(tokens))
-
-
-def _shape(tokens: Sequence[Token]) -> str:
-    kinds = (token.kind.value if token.kind in _TERMS else token.text.upper() for token in tokens)
-    text = "\0".join(kinds).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text, digest_size=12).hexdigest()
+    return Admitted(form, lookup, words.isdisjoint(_CHANGING))
 
 
 def _not_a_query(query: str, tokens: Sequence[Token], start: int) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses behind pages, by name; they run in a killable process.
+"""Analyses behind pages, by name; they run in a worker.
 
 Each takes a snapshot and the parameters of the page, and returns the content of its template in
 types that can be pickled. Missing data raise :class:`~kgbench.errors.QueryError`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache of analyses for pages, computed once per snapshot in killable processes."""
+"""Cache of analyses for pages, computed once per snapshot by workers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class AnalysisCache:
         return await asyncio.shield(task)
 
     async def _run(self, view: View, key: str, job: dict[str, Any]) -> Any:
-        answer = await self._pool.run(job, resource=view)
+        answer = await self._pool.run(job, view)
         data = await answer.whole()
         # In a thread, because unpickling the dialogues of a whole suite would block the event loop.
         result = await asyncio.to_thread(pickle.loads, data)

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -25,7 +25,6 @@ from kgbench.serve.endpoint import METHODS, Endpoint
 from kgbench.serve.graph_store import GraphStore
 from kgbench.serve.headers import PREFLIGHT, READING, common_headers, cors_headers
 from kgbench.serve.linked_data import LinkedData
-from kgbench.serve.lookups import LOOKUPS, Lookups
 from kgbench.serve.pages import Pages
 from kgbench.serve.protocol import MOST_FIELDS
 from kgbench.serve.refusals import ABORT, Refused, ResponseAborted
@@ -71,14 +70,14 @@ def application(
     handler = None if make_handler is None else make_handler(service)
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         try:
             async with service.running(), contextlib.AsyncExitStack() as stack:
                 compiling = asyncio.create_task(asyncio.to_thread(rendering.compile))
                 stack.push_async_callback(asyncio.wait, {compiling})
                 if handler is not None:
                     await stack.enter_async_context(handler.running())
-                yield {LOOKUPS: lookups}  # uvicorn passes this state to each connection
+                yield
         finally:
             if owned is not None:
                 owned.close()
@@ -97,8 +96,7 @@ def application(
     async def fail(_: Request, __: Exception) -> Response:
         return PlainTextResponse("the server failed on this request; its log says more\n", 500)
 
-    lookups = Lookups(service)
-    routes = _routes(service, updates, rendering, lookups)
+    routes = _routes(service, updates, rendering)
     if handler is not None:
         routes.insert(0, MethodRoute(handler.path, handler, handler.methods))
     app = Starlette(
@@ -114,11 +112,9 @@ async def refusal(_: Request, refused: Exception) -> Response:
     return PlainTextResponse(refused.message + "\n", refused.status, refused.headers)
 
 
-def _routes(
-    service: Service, updates: Updates | None, rendering: PageRenderer, lookups: Lookups
-) -> list[BaseRoute]:
+def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) -> list[BaseRoute]:
     store = GraphStore(service, updates)
-    endpoint = Endpoint(service, updates, lookups)
+    endpoint = Endpoint(service, updates)
     statistics = Statistics(service)
     pages = Pages(service, rendering, endpoint)
     things = LinkedData(service, store, pages, rendering)

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP connections with time limits for request heads and a fast path for look-ups."""
+"""HTTP connections with limits on the head of a request and on slow readers, and the server.
+
+uvicorn has no such limits of its own with its fast parser: clients that send nothing would occupy
+all connections, and endless heads would exhaust the memory (``tests/serve/test_hostile.py``).
+"""
 
 from __future__ import annotations
 
 import asyncio
-from enum import Enum
+import faulthandler
+import os
+from types import FrameType
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from kgbench.serve.lookups import LOOKUPS
 from kgbench.serve.refusals import ABORT
 
 HEAD_SECONDS = 5.0
@@ -17,38 +23,25 @@ MOST = 480  # connections; beyond that, the oldest idle one is closed
 READ_SECONDS = 20.0  # time for a client to read the send buffer, about 64 KiB
 LONGEST_HEAD = 128 << 10  # bytes of request line and headers, beyond the first chunk
 LONGEST_URL = 65_000  # bytes; httptools parses at most 65,535
+END_SECONDS = 15.0  # from the first signal to the end of the server
+_ENOUGH = 3  # signals
 _NO_SPACE = (b"HTTP/1.1 431 Request Header Fields Too Large\r\n", b"the request's head is too long")
 _NO_URL = (b"HTTP/1.1 414 URI Too Long\r\n", b"the URL is too long: send the query by POST")
-
-
-class Stage(Enum):
-    """The parsing state of a connection."""
-
-    BETWEEN = "between requests"
-    HEAD = "in a head"
-    BODY = "in a body"
 
 
 class Connection(HttpToolsProtocol):
     """A client connection, with :data:`HEAD_SECONDS` for the head of each request.
 
-    Without a time limit, clients that send nothing would occupy all connections; without a size
-    limit, endless heads would exhaust the memory. Beyond :data:`MOST` connections the oldest idle
-    one is closed, so that clients with a request find room beside any number of idle ones. A client
-    that does not read its response is disconnected after :data:`READ_SECONDS`.
-
-    Plain look-ups and ``/health`` are answered as soon as the head is complete, which takes a third
-    of the time of tasks, middleware and routing. Only one per received chunk is answered this way,
-    so that a pipelining client cannot block others.
+    Beyond :data:`MOST` connections the oldest idle one is closed, so that clients with a request
+    find room beside any number of idle ones. A client that does not read its response is
+    disconnected after :data:`READ_SECONDS`.
     """
 
-    url = b""
     _read_timer: asyncio.TimerHandle | None = None
     _head_timer: asyncio.TimerHandle | None = None
-    _stage = Stage.BETWEEN
+    _in_head = False
+    _in_body = False
     _ended = False  # whether the last chunk completed a request
-    _answered = False  # whether the current request was answered by the fast path
-    _may_answer = True
     made = 0.0  # time of the connection, by the clock of the event loop
     _size = 0  # bytes of an incomplete head, beyond the chunk in which it began
 
@@ -58,37 +51,30 @@ class Connection(HttpToolsProtocol):
         self.made = self.loop.time()
         self._start_timer()
         if len(self.connections) > MOST:
-            self._make_room()
-
-    def _make_room(self) -> None:
-        """Close the oldest idle connection."""
-        idle = [
-            connection
-            for connection in self.connections
-            if isinstance(connection, Connection) and connection.is_idle
-        ]
-        if idle:
-            min(idle, key=lambda connection: connection.made).transport.abort()
+            idle = [one for one in self.connections if isinstance(one, Connection) and one.is_idle]
+            if idle:
+                min(idle, key=lambda connection: connection.made).transport.abort()
 
     @property
     def is_idle(self) -> bool:
         """Whether the connection is open and has no request in progress."""
-        if self._stage is Stage.BODY or self.transport.is_closing():
-            return False
-        return self.cycle is None or self.cycle.response_complete
+        return not (self._in_body or self.transport.is_closing() or self._is_answering)
+
+    @property
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
         """Parse received bytes; check the size of the head and restart its timer if needed."""
         self._ended = False
-        self._may_answer = True
         self._size += len(data)
         super().data_received(data)
-        if self._stage is Stage.BODY or self.transport.is_closing():
+        if self._in_body or self.transport.is_closing():
             return
-        if self._stage is Stage.HEAD and self._size > LONGEST_HEAD:
+        if self._in_head and self._size > LONGEST_HEAD:
             self._refuse(*_NO_SPACE)
         # Empty lines between requests also start the timer, so that they do not keep a connection.
-        elif self._head_timer is None and not (self._stage is Stage.BETWEEN and self._ended):
+        elif self._head_timer is None and (self._in_head or not self._ended):
             self._start_timer()
 
     def pause_writing(self) -> None:
@@ -101,11 +87,6 @@ class Connection(HttpToolsProtocol):
         self._stop_read_timer()
         super().resume_writing()
 
-    def _stop_read_timer(self) -> None:
-        if self._read_timer is not None:
-            self._read_timer.cancel()
-            self._read_timer = None
-
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all timers."""
         self._stop_timer()
@@ -115,63 +96,30 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Record the start of a head, and let the application abort the connection."""
         self._size = 0
-        self._stage = Stage.HEAD
+        self._in_head = True
         super().on_message_begin()
         self.scope["state"][ABORT] = self.transport.abort
 
     def on_headers_complete(self) -> None:
-        """Stop the timer; answer the request by the fast path, or pass it to the application."""
-        self._stage = Stage.BODY
+        """Stop the timer; pass the request to the application unless its URL is too long."""
+        self._in_head, self._in_body = False, True
         self._stop_timer()
         if len(self.url) > LONGEST_URL:
             self._refuse(*_NO_URL)
-        self._answered = self._answer()
-        if not self._answered and not self.transport.is_closing():
-            self._unset_keepalive_if_required()  # set by a look-up in the same chunk
+        if not self.transport.is_closing():
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Pass a chunk of a body to the application, unless the request is answered."""
-        if not self._answered and not self.transport.is_closing():
+        """Pass a chunk of a body to the application."""
+        if not self.transport.is_closing():
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Record the end of a request, and pass it to the application unless it is answered."""
-        self._stage = Stage.BETWEEN
+        """Record the end of a request, and pass it to the application."""
+        self._in_body = False
         self._ended = True
-        if not self._answered and not self.transport.is_closing():
+        if not self.transport.is_closing():
             super().on_message_complete()
-
-    def _answer(self) -> bool:
-        """Answer a look-up by the fast path, if no other request is in progress."""
-        if (
-            not self._may_answer
-            or self.parser.get_method() != b"GET"
-            or self.parser.get_http_version() != "1.1"
-            or self.parser.should_upgrade()
-            or (self.cycle is not None and not self.cycle.response_complete)
-            or self.flow.write_paused
-            or self.transport.is_closing()
-        ):
-            return False
-        pieces = self.app_state[LOOKUPS].respond(self.url, self.headers)
-        if pieces is None:
-            return False
-        self._may_answer = False
-        keeps = self.parser.should_keep_alive()
-        if not keeps:
-            pieces.insert(1, b"connection: close\r\n")
-        for name, value in self.server_state.default_headers:
-            pieces.insert(1, b"%b: %b\r\n" % (name, value))
-        self.transport.write(b"".join(pieces))
-        self.server_state.total_requests += 1
-        if not keeps:
-            self.transport.close()
-            return True
-        self.timeout_keep_alive_task = self.loop.call_later(
-            self.timeout_keep_alive, self.timeout_keep_alive_handler
-        )
-        return True
 
     def _refuse(self, status: bytes, message: bytes) -> None:
         length = b"content-length: %d\r\n" % len(message)
@@ -187,8 +135,44 @@ class Connection(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
 
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
     def _give_up(self) -> None:
         self._head_timer = None
         # Empty lines or an incomplete head may follow a request that is still being answered.
-        if self.cycle is None or self.cycle.response_complete:
+        if not self._is_answering:
             self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """A server that exits at most :data:`END_SECONDS` after SIGTERM or SIGINT, or at the third one.
+
+    A thread that runs an update in the engine cannot be stopped, and both the event loop and Python
+    wait for it at their end. A forced exit runs no more Python code and has the exit status 1.
+    Worker processes end with the server, and the store is cleaned up when it is opened next, as
+    after any kill.
+    """
+
+    _signals = 0
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin the shutdown, or force it at the third signal."""
+        self._signals += 1
+        if self._signals == 1:
+            # The watchdog is a C thread, which needs neither the event loop nor the GIL.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            faulthandler.dump_traceback_later(END_SECONDS, exit=True, file=nowhere)
+        elif self._signals >= _ENOUGH:
+            os._exit(1)
+        super().handle_exit(sig, frame)
+
+    def run(self, *arguments: object, **named: object) -> None:
+        """Serve until a signal ends the server."""
+        try:
+            super().run(*arguments, **named)  # type: ignore[arg-type]
+        finally:
+            if self._signals:
+                faulthandler.cancel_dump_traceback_later()

@@ -77,9 +77,7 @@ class Statistics:
 
     async def _count(self, view: View, name: str, column: str) -> dict[str, int]:
         query = queries.bind(queries.load(name))
-        answer = await self._service.pool.run(
-            self._service.job(view, "json", query=query), resource=view
-        )
+        answer = await self._service.pool.run(self._service.job(view, "json", query=query), view)
         rows = json.loads(await answer.whole())["results"]["bindings"]
         return {row[column]["value"]: int(row["count"]["value"]) for row in rows}
 

@@ -85,19 +85,9 @@ class Editor:
         solutions = admitted.form in ("SELECT", "ASK")
         form = formats.named("json" if solutions else "ttl")
         answer = await self._endpoint.answer(view, Operation("query", text), admitted, form)
-        if answer.rest is not None:
-            pieces, size = [answer.head], len(answer.head)
-            try:
-                async for piece in answer.rest:
-                    pieces.append(piece)
-                    size += len(piece)
-                    if size > 20 * _SHOWN_BYTES:
-                        return {"problem": "the answer is too large to show: download it"}
-            finally:
-                await answer.rest.aclose()
-            data = b"".join(pieces)
-        else:
-            data = answer.head
+        data, complete = await answer.beginning(20 * _SHOWN_BYTES)
+        if not complete:
+            return {"problem": "the answer is too large to show: download it"}
         if not solutions:
             shown = data[:_SHOWN_BYTES].decode("utf-8", "replace")
             return {"answer": shown, "more": len(data) > _SHOWN_BYTES}

@@ -11,31 +11,31 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from kgbench.serve import formats
-from kgbench.serve.admission import Admitted
+from kgbench.serve.admission import LOOKUP_ROWS, Admitted
 from kgbench.serve.authorisation import has_token, require_permission
-from kgbench.serve.costs import key_of
 from kgbench.serve.formats import Format
-from kgbench.serve.lookups import Lookups
-from kgbench.serve.pool import Answer
+from kgbench.serve.pool import Answer, RemainingChunks
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused, ResponseAborted
 from kgbench.serve.request_bodies import body, wait_while_connected
 from kgbench.serve.request_parsing import RawRequest
+from kgbench.serve.rows import Counter, Output, write_rows
 from kgbench.serve.service import Service, head_response, header, is_unchanged
 from kgbench.serve.snapshot_follower import View
 from kgbench.serve.updates import Updates
 
 METHODS = "GET, HEAD, POST, OPTIONS"
 _VARY = {"Vary": "Accept"}
+_LOOKUP_BYTES = 1 << 18  # of the answer to a look-up
+_QUICK = 0.3  # seconds after which a request ends if its client disconnects
 
 
 class Endpoint:
     """Answers requests of the SPARQL 1.1 Protocol."""
 
-    def __init__(self, service: Service, updates: Updates | None, lookups: Lookups) -> None:
+    def __init__(self, service: Service, updates: Updates | None) -> None:
         self._service = service
         self._updates = updates
-        self._lookups = lookups
 
     async def __call__(self, request: Request) -> Response:
         """Answer one request; raises :class:`~kgbench.serve.refusals.Refused`."""
@@ -93,13 +93,11 @@ class Endpoint:
         if request.method == "HEAD":
             answer = await work
             if answer.rest is not None:
-                await answer.rest.aclose()
+                answer.rest.close()
                 return head_response(headers)
             headers["Content-Length"] = str(len(answer.head))
             return Response(headers=headers)
-        return await stream_response(
-            request, work, headers, self._service.settings.limits.quick_seconds
-        )
+        return await stream_response(request, work, headers)
 
     async def answer(
         self, view: View, operation: Operation, admitted: Admitted, chosen: Format
@@ -107,7 +105,7 @@ class Endpoint:
         """Answer an admitted query from the index or in a worker."""
         # With a dataset in the request, look-ups are not bounded: index steps may yield no row.
         if admitted.lookup is not None and operation.default_graphs is None:
-            data = self._lookups.answer(view, admitted.lookup, chosen)
+            data = self._look_up(view, admitted.lookup, chosen)
             if data is not None:
                 return Answer(data)
         job = self._service.job(
@@ -117,45 +115,47 @@ class Endpoint:
             default=operation.default_graphs,
             named=operation.named_graphs,
         )
-        return await self._service.pool.run(job, key_of(operation.text, admitted.shape), view)
+        return await self._service.pool.run(job, view)
+
+    def _look_up(self, view: View, lookup: str, chosen: Format) -> bytes | None:
+        """Return the answer to a look-up; ``None`` if it is too large or does not parse.
+
+        It costs one index step per row, and its rows and bytes are bounded, so that it needs no
+        worker.
+        """
+        settings = self._service.settings
+        pieces: list[bytes] = []
+        output = Output(pieces.append, Counter(chosen.name), LOOKUP_ROWS, _LOOKUP_BYTES)
+        try:
+            result = view.database.query(
+                lookup, base_iri=settings.base, use_default_graph_as_union=settings.union
+            )
+            write_rows(result, chosen.name, output)
+        except (Refused, SyntaxError, ValueError, RuntimeError, OSError):
+            return None
+        return b"".join(pieces)
 
 
 async def stream_response(
-    request: Request, work: Coroutine[Any, Any, Answer], headers: Mapping[str, str], quick: float
+    request: Request, work: Coroutine[Any, Any, Answer], headers: Mapping[str, str]
 ) -> Response:
-    """Return the response with the answer of ``work``.
-
-    Work that takes longer than ``quick`` seconds is cancelled when the client disconnects.
-    """
-    task = asyncio.create_task(_with_first_chunk(work))
-    await asyncio.wait({task}, timeout=quick)
+    """Return the response with the answer of ``work``, which ends if the client disconnects."""
+    task = asyncio.create_task(work)
+    await asyncio.wait({task}, timeout=_QUICK)
     if not task.done():
         await wait_while_connected(request, task)
-    answer, first = task.result()
+    answer = task.result()
     if answer.rest is None:
         return Response(answer.head, headers=headers)
-    return StreamingResponse(_chunks(answer, first), headers=headers)
+    return StreamingResponse(_chunks(answer.head, answer.rest), headers=headers)
 
 
-async def _with_first_chunk(work: Coroutine[Any, Any, Answer]) -> tuple[Answer, bytes]:
-    """Wait for an answer and its first chunk, so that errors until then get a status code."""
-    answer = await work
-    if answer.rest is None or answer.head:
-        return answer, b""
+async def _chunks(head: bytes, rest: RemainingChunks) -> AsyncIterator[bytes]:
     try:
-        return answer, await anext(answer.rest, b"")
-    except BaseException:
-        await answer.rest.aclose()
-        raise
-
-
-async def _chunks(answer: Answer, first: bytes) -> AsyncIterator[bytes]:
-    assert answer.rest is not None
-    try:
-        yield answer.head + first
-        async for piece in answer.rest:
+        yield head
+        async for piece in rest:
             yield piece
     except Refused as refused:
         raise ResponseAborted(refused.message) from None
     finally:
-        await answer.rest.aclose()
+        rest.close()

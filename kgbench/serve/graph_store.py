@@ -102,10 +102,7 @@ class GraphStore:
         if request.method == "HEAD":
             return head_response(headers)
         job = self._service.job(view, chosen.name, graph=graph)
-        quick = self._service.settings.limits.quick_seconds
-        return await stream_response(
-            request, self._service.pool.run(job, resource=view), headers, quick
-        )
+        return await stream_response(request, self._service.pool.run(job, view), headers)
 
     async def write(self, request: Request, graph: str | None) -> Response:
         """Answer PUT, POST or DELETE; a POST without a graph creates a new one."""

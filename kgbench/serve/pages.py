@@ -189,9 +189,7 @@ class Pages:
         rows: list[Mapping[str, Any]] = []
         if wanted:
             text = queries.bind(queries.load("search-answers"), text=wanted)
-            answer = await self._service.pool.run(
-                self._service.job(view, "json", query=text), resource=view
-            )
+            answer = await self._service.pool.run(self._service.job(view, "json", query=text), view)
             rows = json.loads(await answer.whole())["results"]["bindings"]
         hits = [_hit(row, wanted) for row in rows]
         return self._rendering.page(

@@ -24,7 +24,7 @@ class ResponseAborted(Exception):
 
 
 def busy(seconds: float) -> Refused:
-    """Return a 503 with Retry-After, because all slots for queries are taken."""
+    """Return a 503 with Retry-After, because all workers are taken."""
     return Refused(
         503,
         "the server is busy with other queries: try again in a moment",
@@ -33,10 +33,16 @@ def busy(seconds: float) -> Refused:
 
 
 def too_slow(seconds: float) -> Refused:
-    """Return a 503 with a long Retry-After, because the query exceeded the time limit."""
+    """Return a 503 with a long Retry-After, because the request exceeded its time limit."""
     return Refused(
         503,
-        f"the query exceeded the time limit of this server ({seconds:g} seconds): "
+        f"the request exceeded the time limit of this server ({seconds:g} seconds): "
         "request less data, or download it",
         {"Retry-After": "60"},
     )
+
+
+def too_large() -> Refused:
+    """Return a 503, because the answer exceeds the limit of rows or bytes."""
+    message = "the answer exceeds the size limit of this server: use LIMIT, or download the data"
+    return Refused(503, message)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parsing of operations and graphs that clients send.
 
-All functions are pure, take linear time, and return values that can be pickled: small requests are
-parsed in the server's event loop, all others in a killable process (see
+All functions are pure, take linear time, and return values that JSON can express: small requests
+are parsed in the server's event loop, all others by a worker (see
 :mod:`kgbench.serve.request_readers`).
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Counting of rows in the bytes of a serialised answer, while it is written.
+r"""Writing of rows within limits: they are counted in the bytes of an answer while it is written.
 
 The engine serialises natively; passing each row through Python to count it would be ten times
 slower. In each format, a row leaves a mark that quoted text cannot forge.
@@ -12,7 +12,14 @@ slower. In each format, a row leaves a mark that quoted text cannot forge.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
+from kgbench.characters import XmlSink
+from kgbench.serve.formats import engine_format
+from kgbench.serve.refusals import too_large
+
+_CHUNK = 1 << 15
 _MARKS = {"xml": b"<result>", "tsv": b"\n"}
 # The mark between two JSON rows. In a literal that ends with the same characters, a brace or comma
 # follows the quote instead.
@@ -57,3 +64,41 @@ class Counter:
                 self._quoted = not self._quoted
             if not self._quoted:
                 self._marks += piece.count(b"\r\n")
+
+
+class Output:
+    """A binary file that passes chunks on to ``send``, and limits rows and bytes (``size``)."""
+
+    def __init__(
+        self, send: Callable[[bytes], Any], counter: Counter | None, rows: int, size: int
+    ) -> None:
+        self._send, self._counter, self._rows, self._left = send, counter, rows, size
+        self._waiting = bytearray()
+
+    def write(self, data: bytes) -> int:
+        """Buffer data and send full chunks; raises :class:`~kgbench.serve.refusals.Refused`."""
+        self._waiting += data
+        if len(self._waiting) >= _CHUNK:
+            self.flush()
+        return len(data)
+
+    def flush(self) -> None:
+        """Send buffered data; raises :class:`~kgbench.serve.refusals.Refused` at a limit."""
+        if not self._waiting:
+            return
+        piece = bytes(self._waiting)
+        self._waiting.clear()
+        self._left -= len(piece)
+        if self._counter is not None:
+            self._counter.add(piece)
+        if self._left < 0 or (self._counter is not None and self._counter.rows > self._rows):
+            raise too_large()
+        self._send(piece)
+
+
+def write_rows(result: Any, form: str, output: Output) -> None:
+    """Write the result of a SELECT or ASK query of pyoxigraph in a format."""
+    sink = XmlSink(output) if form == "xml" else output
+    result.serialize(sink, engine_format(form))
+    sink.flush()
+    output.flush()

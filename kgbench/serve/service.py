@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State shared by all handlers of a server: settings, current snapshot, worker pools."""
+"""State shared by all handlers of a server: settings, current snapshot, workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -16,13 +15,13 @@ from starlette.responses import Response
 
 from kgbench import __version__
 from kgbench.errors import KgbenchError
-from kgbench.serve.pool import ANALYSES, Pool
+from kgbench.serve.pool import Pool
 from kgbench.serve.request_readers import RequestReaders
 from kgbench.serve.settings import Settings
 from kgbench.serve.snapshot_follower import SnapshotFollower, View
-from kgbench.vocab import PREFIXES
 
-_QUICK_PAGE = 2.0  # seconds of an analysis before it counts as heavy
+_FOR_PAGES = 2  # workers
+_NICE, _NICER = 1, 10  # niceness of workers of pages, and of those that run what clients send
 _GLANCE = 0.5  # seconds between checks for a new snapshot
 _PREPARING = 15.0  # maximum seconds between finding a new snapshot and serving it
 _log = logging.getLogger("kgbench.serve")
@@ -33,13 +32,13 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.pool = Pool(settings.limits)
-        page_limits = replace(settings.limits, quick=2, quick_seconds=_QUICK_PAGE, heavy=1)
-        # Worker processes are started when a page first needs one.
-        self.analysts = Pool(page_limits, ANALYSES)
-        self.readers = RequestReaders(settings.limits)  # likewise, for the first large request
+        self.pool = Pool(settings.limits, settings.limits.workers, _NICER)
+        # Analyses of pages have workers of their own, so that no query of a client can take them.
+        # They are started when a page first needs one.
+        self.analysts = Pool(settings.limits, _FOR_PAGES, _NICE)
+        self.readers = RequestReaders(self.pool)
         self.following = SnapshotFollower(settings.location, settings.base)
-        self.preparations: list[Callable[[View], Awaitable[object]]] = [self._prepare_workers]
+        self.preparations: list[Callable[[View], Awaitable[object]]] = []
         """Functions that prepare a new snapshot before it is served."""
         self.first_work: list[Callable[[], Awaitable[None]]] = []
         """Functions that are called when the server has started."""
@@ -65,7 +64,7 @@ class Service:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.gather(self.pool.close(), self.analysts.close(), self.readers.close())
+            await asyncio.gather(self.pool.close(), self.analysts.close())
 
     async def _follow(self) -> None:
         while True:
@@ -81,13 +80,14 @@ class Service:
                 del newer  # a reference here would keep the snapshot on disk
 
     async def _prepare(self, view: View) -> None:
-        """Prepare a snapshot, so that no request waits until it is opened and counted.
+        """Prepare a snapshot, so that no request waits until its pages are computed.
 
         The previous one stays served meanwhile, at most for :data:`_PREPARING` seconds.
         """
         tasks = [asyncio.ensure_future(prepare(view)) for prepare in self.preparations]
         try:
-            await asyncio.wait(tasks, timeout=_PREPARING)
+            if tasks:
+                await asyncio.wait(tasks, timeout=_PREPARING)
         finally:
             for task in tasks:
                 task.cancel()
@@ -96,9 +96,6 @@ class Service:
                 # no such request, so it is logged.
                 if isinstance(failed, Exception):
                     _log.warning("the newest snapshot could not be prepared: %s", failed)
-
-    async def _prepare_workers(self, view: View) -> None:
-        await self.pool.prepare({"snapshot": view.path, "prepare": True})
 
     def job(self, view: View, form: str, **fields: Any) -> dict[str, Any]:
         """Return a worker job on ``view`` with its answer in the format ``form``."""
@@ -109,7 +106,6 @@ class Service:
             "union": self.settings.union,
             "default": None,
             "named": None,
-            "prefixes": dict(PREFIXES),
             **fields,
         }
 

@@ -18,25 +18,19 @@ _PORT = re.compile(r":\d{0,5}$")
 class Limits:
     """Limits of requests; times in seconds, sizes in bytes.
 
-    A query runs in one of ``quick`` workers for ``quick_seconds``. A longer one needs one of the
-    ``heavy`` slots and may take ``seconds`` in total, including the transfer. If all slots are
-    taken, a request waits up to ``patience``; if ``queue`` requests wait already, it is refused at
-    once. Large requests are parsed in one of ``readers`` processes, for at most
-    ``reading_seconds``.
+    Queries run in ``workers`` processes, each for at most ``seconds``, including the transfer. If
+    all are taken, a request waits up to ``patience`` and is then refused. Large requests are parsed
+    by the same processes, for at most ``reading_seconds``.
     """
 
     seconds: float = 30.0
-    quick_seconds: float = 0.3
     patience: float = 5.0
-    quick: int = 3
-    heavy: int = 2
-    queue: int = 450
+    workers: int = 4
     rows: int = 1_000_000
     answer_bytes: int = 256 << 20
     memory_bytes: int = 2 << 30
     request_bytes: int = 1 << 20
     request_seconds: float = 10.0
-    readers: int = 2
     reading_seconds: float = 5.0
 
 

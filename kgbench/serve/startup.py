@@ -14,9 +14,8 @@ from starlette.types import ASGIApp
 from kgbench.errors import StoreError
 from kgbench.net.limits import is_loopback
 from kgbench.serve.app import application
-from kgbench.serve.connections import Connection
+from kgbench.serve.connections import Connection, Server
 from kgbench.serve.settings import Settings
-from kgbench.serve.shutdown import Server
 
 _BACKLOG = 512
 _MOST_CONNECTIONS = 500  # with requests in progress; further requests get 503

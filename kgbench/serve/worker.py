@@ -1,96 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worker process that runs queries: ``python -m kgbench.serve.worker``.
+"""The worker process of a server, ``python -m kgbench.serve.worker``, started by ``pool``.
 
-It is started by :mod:`kgbench.serve.worker_handle`, reads jobs as JSON lines from standard input,
-and answers in frames: one byte for the tag, four bytes for the length, and the payload. It enters
-its sandbox before the first job, and its parent kills it when a time limit is reached.
+A job is a query, a graph to be sent, an analysis of a page, or a request to be parsed. It comes
+pickled, as the process trusts its parent. The parent trusts it only where it runs no query of a
+client: the result of an analysis is pickled, that of parsing is JSON. The frames of an answer begin
+with a tag: data, then the end or the refusal. Results of each kind are limited by the job.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
-import sys
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, Generic, TypeVar
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take address space, which has a limit
 
 import pyoxigraph as ox
 
 from kgbench.characters import XmlSink
-from kgbench.children.endings import OUT_OF_MEMORY
-from kgbench.children.lockdown import die_with_parent
-from kgbench.errors import NotRecorded, QueryError, StoreError
+from kgbench.children import answering
+from kgbench.errors import NotRecorded, QueryError
+from kgbench.pages import snapshot
+from kgbench.pages.snapshot import View
 from kgbench.rdf import query_errors
 from kgbench.rdf.dataset_clauses import has_dataset
+from kgbench.rdf.lexer import TooManyTokens
+from kgbench.serve import admission, request_parsing
 from kgbench.serve.formats import NO_TRIPLE_TERMS, can_express, engine_format
-from kgbench.serve.isolation import isolate
-from kgbench.serve.rows import Counter
+from kgbench.serve.refusals import Refused, too_large
+from kgbench.serve.rows import Counter, Output, write_rows
+from kgbench.vocab import PREFIXES
 
-READY, DATA, END, FAILED = b"r", b"d", b"e", b"f"
-_CHUNK = 1 << 15
+DATA, END, FAILED = b"d", b"e", b"f"
+READERS: Mapping[str, Callable[..., Any]] = {
+    "operation": request_parsing.operation,
+    "triples": request_parsing.triples,
+    "admit": admission.admit,
+}
 _KNOWN = {name: str(iri) for name, iri in query_errors.KNOWN.items()}
 _LONGEST_MESSAGE = 300
 _Snapshot = TypeVar("_Snapshot")
-
-
-class LimitReached(Exception):
-    """An answer exceeds the limit of rows or bytes."""
-
-
-class Inexpressible(Exception):
-    """The requested format cannot express an answer."""
-
-
-class Output:
-    """A binary file that sends written data in frames, and counts rows and bytes."""
-
-    def __init__(self, stream: BinaryIO, counter: Counter | None, rows: int, size: int) -> None:
-        self._stream, self._counter, self._rows, self._left = stream, counter, rows, size
-        self._waiting = bytearray()
-
-    def write(self, data: bytes) -> int:
-        """Buffer data and send full chunks; raises :class:`LimitReached`."""
-        self._waiting += data
-        if len(self._waiting) >= _CHUNK:
-            self.flush()
-        return len(data)
-
-    def flush(self) -> None:
-        """Send buffered data; raises :class:`LimitReached`."""
-        if not self._waiting:
-            return
-        piece = bytes(self._waiting)
-        self._waiting.clear()
-        self._left -= len(piece)
-        if self._counter is not None:
-            self._counter.add(piece)
-        if self._left < 0 or (self._counter is not None and self._counter.rows > self._rows):
-            raise LimitReached
-        send(self._stream, DATA, piece)
-
-
-def answer_jobs(handle: Callable[[Mapping[str, Any], BinaryIO], None]) -> None:
-    """Enter the sandbox, then ``handle`` jobs until standard input ends."""
-    jobs, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb", buffering=1 << 16)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent, memory = int(sys.argv[1]), int(sys.argv[2])
-    die_with_parent(parent)
-    isolated = isolate(memory)
-    send(answers, READY, json.dumps({"isolated": isolated}).encode())
-    with contextlib.suppress(BrokenPipeError):
-        for line in jobs:
-            try:
-                handle(json.loads(line), answers)
-                send(answers, END, b"")
-            except MemoryError:
-                os._exit(OUT_OF_MEMORY)
-            except BrokenPipeError:
-                raise
-            except BaseException as error:  # noqa: BLE001 - panics of pyoxigraph derive from BaseException
-                send(answers, FAILED, json.dumps(_error_message(error)).encode())
+_Send = Callable[[bytes], None]
 
 
 class OpenSnapshots(Generic[_Snapshot]):
@@ -120,49 +74,109 @@ class OpenSnapshots(Generic[_Snapshot]):
         return self.kept[path]
 
 
-def _open(path: str) -> ox.Store:
+def prepare(setup: Mapping[str, Any]) -> answering.Handler:
+    """Return the handler of jobs, which answers one in several frames."""
+    os.nice(setup["niceness"])
+    base = ""
+
+    def opened(path: str) -> View:
+        # The server holds the snapshot while jobs use it. This process must not hold it, because
+        # its view stays open after the job and would keep an old snapshot on disk.
+        view = snapshot.open_view(Path(path), None, base)
+        view.location = Path(view.location).name  # messages go to clients, which see no paths
+        return view
+
+    snapshots = OpenSnapshots(opened)
+
+    def handle(request: bytes, send: _Send) -> None:
+        nonlocal base
+        job = pickle.loads(request)  # noqa: S301 - of the parent
+        try:
+            if "read" in job:
+                _read(job, send)
+            else:
+                base = job["base"]
+                view = snapshots.get(job["snapshot"])
+                work = next(work for name, work in _ON_SNAPSHOTS.items() if name in job)
+                work(view, job, send)
+        except (MemoryError, BrokenPipeError):
+            raise
+        except Refused as refused:
+            _fail(send, refused)
+        except BaseException as error:  # noqa: BLE001 - panics of pyoxigraph are BaseExceptions
+            message = "the worker process failed on this request; the server's log says more"
+            _fail(send, Refused(503, message), answering.summary(error))
+        else:
+            send(END)
+
+    return handle
+
+
+def _fail(send: _Send, refused: Refused, defect: str | None = None) -> None:
+    fields = {"status": refused.status, "message": refused.message, "headers": refused.headers}
+    send(FAILED + json.dumps({**fields, "defect": defect}).encode("ascii"))
+
+
+def _sender(send: _Send) -> _Send:
+    return lambda data: send(DATA + data)
+
+
+def _read(job: Mapping[str, Any], send: _Send) -> None:
+    """Parse a request or a part of one; the result is sent as JSON."""
     try:
-        return ox.Store.read_only(path)
-    except (OSError, RuntimeError, ValueError) as error:  # not an error in the query
-        raise StoreError(f"the snapshot cannot be opened: {error}") from error
+        result = READERS[job["read"]](*job["arguments"])
+    except TooManyTokens as error:
+        raise Refused(413, f"{error}: this server reads no more") from None
+    send(DATA + json.dumps(result, default=_fields).encode("ascii"))
 
 
-def _handler() -> Callable[[Mapping[str, Any], BinaryIO], None]:
-    """Return a function that runs query jobs; the snapshot of a job stays open for the next one.
-
-    A job with ``prepare`` only opens its snapshot.
-    """
-    snapshots = OpenSnapshots(_open)
-
-    def answer(job: Mapping[str, Any], stream: BinaryIO) -> None:
-        store = snapshots.get(job["snapshot"])
-        if not job.get("prepare"):
-            _answer(store, job, stream)
-
-    return answer
+def _fields(value: Any) -> Any:
+    assert is_dataclass(value)
+    assert not isinstance(value, type)
+    return asdict(value)
 
 
-def _answer(store: ox.Store, job: Mapping[str, Any], stream: BinaryIO) -> None:
+def _analysis(view: View, job: Mapping[str, Any], send: _Send) -> None:
+    """Run an analysis of :data:`kgbench.serve.analyses.ANALYSES`; its result is sent pickled."""
+    from kgbench.serve.analyses import ANALYSES
+
+    try:
+        result = ANALYSES[job["analysis"]](view, **job["arguments"])
+    except (QueryError, NotRecorded) as error:  # its queries are ours
+        raise Refused(404, str(error)) from None
+    send(DATA + pickle.dumps(result))
+
+
+def _query(view: View, job: Mapping[str, Any], send: _Send) -> None:
     form = job["format"]
-    if "graph" in job:
-        graph = ox.NamedNode(job["graph"]) if job["graph"] else ox.DefaultGraph()
-        quads = store.quads_for_pattern(None, None, None, graph)
-        with_graphs = form in ("nq", "trig")
-        _write_graph(quads if with_graphs else (quad.triple for quad in quads), job, stream)
-        return
     try:
-        result = store.query(job["query"], base_iri=job["base"], prefixes=_KNOWN, **dataset(job))
+        result = view.database.query(
+            job["query"], base_iri=job["base"], prefixes=_KNOWN, **dataset(job)
+        )
+        if isinstance(result, ox.QueryTriples):
+            _write_graph(result, job, send)
+            return
+        counter = Counter(form) if isinstance(result, ox.QuerySolutions) else None
+        write_rows(result, form, Output(_sender(send), counter, job["rows"], job["bytes"]))
     except SyntaxError as error:
-        raise ValueError(query_errors.explain(job["query"], str(error))) from error
-    if isinstance(result, ox.QueryTriples):
-        _write_graph(result, job, stream)
-        return
-    counter = Counter(form) if isinstance(result, ox.QuerySolutions) else None
-    output = Output(stream, counter, job["rows"], job["bytes"])
-    sink = XmlSink(output) if form == "xml" else output
-    result.serialize(sink, engine_format(form))  # type: ignore[arg-type]
-    sink.flush()
-    output.flush()
+        raise Refused(400, _cut(query_errors.explain(job["query"], str(error)))) from None
+    except (ValueError, RuntimeError) as error:
+        raise Refused(400, _cut(str(error))) from None
+
+
+def _graph(view: View, job: Mapping[str, Any], send: _Send) -> None:
+    """Send all triples of a graph."""
+    graph = ox.NamedNode(job["graph"]) if job["graph"] else ox.DefaultGraph()
+    quads = view.database.quads_for_pattern(None, None, None, graph)
+    with_graphs = job["format"] in ("nq", "trig")
+    _write_graph(quads if with_graphs else (quad.triple for quad in quads), job, send)
+
+
+_ON_SNAPSHOTS: Mapping[str, Callable[[View, Mapping[str, Any], _Send], None]] = {
+    "query": _query,
+    "graph": _graph,
+    "analysis": _analysis,
+}
 
 
 def dataset(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,14 +192,14 @@ def dataset(job: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], stream: BinaryIO) -> None:
-    output = Output(stream, None, 0, job["bytes"])
+def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], send: _Send) -> None:
+    output = Output(_sender(send), None, 0, job["bytes"])
     sink = XmlSink(output) if job["format"] == "rdf" else output
     ox.serialize(
         _counted(triples, job["rows"], job["format"]),
         sink,  # type: ignore[arg-type]
         engine_format(job["format"]),
-        prefixes=job.get("prefixes"),
+        prefixes=dict(PREFIXES),
     )
     sink.flush()
     output.flush()
@@ -194,35 +208,18 @@ def _write_graph(triples: Iterable[Any], job: Mapping[str, Any], stream: BinaryI
 def _counted(triples: Iterable[Any], limit: int, form: str) -> Iterator[Any]:
     for count, triple in enumerate(triples):
         if count >= limit:
-            raise LimitReached
+            raise too_large()
         if not can_express(triple, form):
-            raise Inexpressible(NO_TRIPLE_TERMS)
+            raise Refused(406, NO_TRIPLE_TERMS, {"Vary": "Accept"})
         yield triple
 
 
-def parser_message(error: BaseException) -> str:
-    """Return a parser's message, cut because it may list all tokens that were expected."""
-    text = str(error)
-    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + " ..."
-
-
-def _error_message(error: BaseException) -> dict[str, str]:
-    if isinstance(error, LimitReached):
-        return {"kind": "limit", "message": "the answer exceeds the size limit of this server"}
-    if isinstance(error, Inexpressible):
-        return {"kind": "format", "message": str(error)}
-    if isinstance(error, QueryError | NotRecorded):  # raised by an analysis, whose queries are ours
-        return {"kind": "missing", "message": str(error)}
-    if isinstance(error, SyntaxError | ValueError | RuntimeError):
-        return {"kind": "query", "message": parser_message(error)}
-    return {"kind": "defect", "message": f"{type(error).__name__}: {error}"[:2_000]}
-
-
-def send(stream: BinaryIO, tag: bytes, payload: bytes) -> None:
-    """Send one frame."""
-    stream.write(tag + len(payload).to_bytes(4, "big") + payload)
-    stream.flush()
+def _cut(message: str) -> str:
+    """Cut a parser's message, because it may list all tokens that were expected."""
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    return message[:_LONGEST_MESSAGE] + " ..."
 
 
 if __name__ == "__main__":
-    answer_jobs(_handler())
+    answering.answer(prepare, opens_files=True)

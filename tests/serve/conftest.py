@@ -10,13 +10,12 @@ from kgbench.serve.app import application
 from kgbench.serve.settings import Limits, Settings
 from tests.serve import stores
 
-#: Generous time limits for busy machines: queries count as heavy by size.
+#: Generous time limits for busy machines.
 LIMITS = Limits(
     seconds=600,
-    quick_seconds=60,
     patience=60,
-    quick=1,
-    heavy=1,
+    workers=1,
+    reading_seconds=60,
     request_bytes=100_000,
     request_seconds=60,
 )

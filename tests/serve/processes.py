@@ -70,11 +70,12 @@ def eventually(holds, otherwise="it never came to hold"):
 
 
 def children(pid):
-    """Return the running child processes of a process."""
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    with contextlib.suppress(FileNotFoundError):
-        return [int(child) for child in path.read_text(encoding="ascii").split()]
-    return []
+    """Return the running child processes of a process, whichever of its threads started them."""
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, path.read_text(encoding="ascii").split())
+    return found
 
 
 def is_running(pid):

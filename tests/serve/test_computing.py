@@ -15,12 +15,11 @@ from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, store_table
 from kgbench.rdf import queries
-from kgbench.serve import service
 from kgbench.serve.analyses import ANALYSES as KNOWN
 from kgbench.serve.analyses import example
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.app import application
-from kgbench.serve.pool import ANALYSES, Pool
+from kgbench.serve.pool import Pool
 from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Settings
 from kgbench.serve.snapshot_follower import SnapshotFollower
@@ -79,7 +78,7 @@ def run(limits, work):
     """Return the result of ``work``, run with an analysis cache and its own pool."""
 
     async def running():
-        pool = Pool(limits, ANALYSES)
+        pool = Pool(limits, 1, 0)
         try:
             return await work(AnalysisCache(pool), pool)
         finally:
@@ -114,9 +113,8 @@ def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
     assert found["board"].title == "As it was kept"
 
 
-def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store, monkeypatch):
+def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store):
     """At the time limit, the page names the command that computes the leaders once."""
-    monkeypatch.setattr(service, "_QUICK_PAGE", 0.001)
     limits = replace(LIMITS, seconds=0.002)
     with TestClient(application(Settings(location=str(result_store), limits=limits))) as client:
         answer = client.get("/leaderboard")
@@ -166,19 +164,13 @@ def test_runaway_analysis_is_killed(view):
     """At the time limit, the process of an analysis is killed, and the page gets 503."""
 
     async def work(computing, pool):
-        started = []
-        start = pool.seats.new
-
-        async def new():
-            started.append(await start())
-            return started[-1]
-
-        pool.seats.new = new
+        await pool.start()
+        (child,) = pool._idle
         with pytest.raises(Refused) as refused:
             await computing.get(view, "leaderboard", suite=SUITE)
-        return refused.value, started[0]._process.pid
+        return refused.value, child.pid
 
-    refused, process = run(replace(LIMITS, quick_seconds=0.001, seconds=0.002), work)
+    refused, process = run(replace(LIMITS, seconds=0.002), work)
     assert 503 == refused.status
     assert "time limit" in refused.message
     assert not is_running(process)
@@ -191,9 +183,9 @@ def test_what_is_asked_for_twice_is_computed_once(view):
         jobs = []
         run = pool.run
 
-        async def counted(job, *, resource):
+        async def counted(job, resource):
             jobs.append(job)
-            return await run(job, resource=resource)
+            return await run(job, resource)
 
         pool.run = counted
         tasks = [asyncio.create_task(computing.get(view, "overview")) for _ in range(5)]

@@ -18,7 +18,7 @@ from tests.serve import stores
 from tests.serve.listening import listening
 
 MANY = 256
-LIMITS = {"seconds": 600, "quick_seconds": 60, "patience": 600, "quick": 2}
+LIMITS = {"seconds": 600, "patience": 600, "workers": 2}
 LEFT, RIGHT = f"{BASE}graph/left", f"{BASE}graph/right"
 BOTH = (
     f"SELECT ?left ?right {{ {{ SELECT (COUNT(*) AS ?left) {{ GRAPH <{LEFT}> {{ ?s ?p ?o }} }} }} "

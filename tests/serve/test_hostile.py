@@ -30,7 +30,7 @@ GROWTH = 60_000  # KiB of tolerance for caches and allocators
 def server(tmp_path_factory):
     """Yield a server in its own process."""
     folder = stores.make(tmp_path_factory.mktemp("hostile") / "results")
-    options = ("--timeout", "3", "--workers", "2", "--heavy", "1")
+    options = ("--timeout", "3", "--workers", "3")
     with serving(folder, *options, env={"KGBENCH_SERVE_TOKEN": ""}) as found:
         yield found
 

@@ -22,7 +22,7 @@ TRIPLES = "CONSTRUCT {{ ?s <urn:p> '{text}', ?o }} {{ GRAPH ?g {{ ?s ?p ?o }} }}
 
 
 def test_head_of_a_large_answer_keeps_no_place(client):
-    """HEAD has headers without a length, and releases the only heavy slot."""
+    """HEAD has headers without a length, and releases the only worker."""
     query = {"query": ROWS.format(text=LONG, rows=100)}
     for _ in range(2):
         head = client.head("/sparql", params=query, headers={"Accept": "text/csv"})
@@ -100,7 +100,7 @@ def test_statistics_are_counted_once_per_snapshot():
     """Statistics are counted once per snapshot, also for simultaneous requests."""
     counted = []
 
-    async def run(job, *, resource):
+    async def run(job, resource):
         counted.append(job)
         row = {"class": {"value": "urn:c"}, "property": {"value": "urn:p"}, "count": {"value": "3"}}
         return Answer(json.dumps({"results": {"bindings": [row]}}).encode())

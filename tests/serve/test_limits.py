@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 
 import pytest
 from starlette.requests import Request
@@ -17,13 +16,10 @@ from starlette.testclient import TestClient
 from kgbench.rdf import lexer
 from kgbench.serve import admission
 from kgbench.serve.app import application
-from kgbench.serve.pool import Pool
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body
 from kgbench.serve.settings import Limits, Settings
-from kgbench.serve.snapshot_follower import SnapshotFollower
-from kgbench.vocab import BASE
-from tests.serve.processes import PATIENCE, eventually
+from tests.serve.processes import eventually
 
 RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 SMALL = "SELECT ?p ?o { GRAPH ?g { <https://w3id.org/kgbench/run/1> ?p ?o } }"
@@ -35,10 +31,8 @@ def strict(result_store):
     """Yield a client of a server with low limits."""
     limits = Limits(
         seconds=1.5,
-        quick_seconds=0.3,
         patience=0.2,
-        quick=1,
-        heavy=1,
+        workers=1,
         rows=100,
         answer_bytes=60_000,
         memory_bytes=1 << 30,
@@ -78,8 +72,9 @@ def test_runaway_query_is_ended(strict):
     assert 200 == joined.status_code, joined.text
 
 
-def test_heavy_queries_have_few_places(strict):
-    """During a heavy query small ones are answered, and further heavy ones are refused as busy."""
+def test_heavy_queries_stop_no_look_up_and_no_page(strict):
+    """While queries take all workers, others are refused, but look-ups and pages are answered."""
+    assert 200 == asked(strict, JOIN).status_code
     statuses = []
     threads = [
         threading.Thread(target=lambda: statuses.append(ask(strict, RUNAWAY).text))
@@ -88,10 +83,12 @@ def test_heavy_queries_have_few_places(strict):
     for thread in threads:
         thread.start()
     small = [ask(strict, SMALL).status_code for _ in range(20)]
+    pages = [strict.get(f"/run/1.{kind}").status_code for kind in ("ttl", "html")]
     for thread in threads:
         thread.join()
 
     assert [200] * 20 == small
+    assert [200, 200] == pages
     assert any("busy" in text for text in statuses)
     joined = asked(strict, JOIN)
     assert 200 == joined.status_code, joined.text
@@ -171,9 +168,9 @@ def test_isolated_process_has_no_way_out():
     """
     code = (
         "import os, resource, socket\n"
-        "from kgbench.serve.isolation import isolate\n"
+        "from kgbench.children.lockdown import lock_down\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))\n"
-        "assert isolate(1 << 33)\n"
+        "assert lock_down(1 << 33, opens_files=True)\n"
         "assert resource.getrlimit(resource.RLIMIT_AS) == (1 << 31, 1 << 31)\n"
         "assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)\n"
         "for what in (lambda: socket.socket(), lambda: socket.socketpair(),\n"
@@ -228,33 +225,3 @@ def test_body_of_unknown_length_has_a_limit(pieces, status, words):
     with pytest.raises(Refused, match=words) as refused:
         asyncio.run(work)
     assert refused.value.status == status
-
-
-def test_worker_with_unread_answer_ends(result_store):
-    """A worker with a full pipe is killed at once, and its end is awaited."""
-
-    async def work():
-        view = SnapshotFollower(str(result_store), BASE).view
-        pool = Pool(Limits(seconds=PATIENCE, quick_seconds=0.3, quick=1, heavy=1))
-        job = {
-            "snapshot": view.path,
-            "format": "csv",
-            "base": BASE,
-            "union": True,
-            "default": None,
-            "query": "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?a ?b ?c } }",
-        }
-        answer = await pool.run(job)
-        worker = answer.rest._worker
-        await asyncio.sleep(0.3)  # nobody reads, so buffers and pipe fill
-        await asyncio.wait_for(answer.rest.aclose(), PATIENCE)
-        gone = not worker.alive
-        pool.limits = replace(pool.limits, seconds=0.5)
-        late = await pool.run(job)
-        worker = late.rest._worker
-        # nothing is requested, and the time limit passes
-        await asyncio.to_thread(eventually, lambda: not (pool._heavy.locked() or worker.alive))
-        await asyncio.wait_for(pool.close(), PATIENCE)
-        return gone
-
-    assert asyncio.run(work())

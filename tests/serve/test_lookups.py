@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look-ups without a worker give the same responses; connections have limits."""
+"""Look-ups are answered without a worker; connections have limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgbench.serve import admission, connections, lookups
+from kgbench.serve import admission, connections, endpoint
 from kgbench.serve.admission import admit
 from kgbench.serve.refusals import Refused
 from tests.serve import stores
@@ -27,8 +27,7 @@ LOOKUP = f"SELECT ?p ?o {{ GRAPH ?g {{ {RUN} ?p ?o }} }}"
 def place(tmp_path_factory):
     """Yield host and port of a server."""
     folder = stores.make(tmp_path_factory.mktemp("lookups") / "results")
-    limits = {"seconds": 600, "quick_seconds": 60, "patience": 60}  # enough for a busy machine
-    with listening(folder, quick=1, heavy=1, **limits) as url:
+    with listening(folder, seconds=600, patience=60, workers=1) as url:  # for a busy machine
         yield urlsplit(url).netloc
 
 
@@ -43,43 +42,18 @@ def get(place, target, headers=()):
         connection.close()
 
 
-@pytest.mark.parametrize("accept", [None, "text/csv", "text/xml;q=0.5, text/csv;q=0.4", "image/*"])
-@pytest.mark.parametrize(
-    "query",
-    [
-        *(LOOKUP, f"SELECT * {{ {RUN} a ?x }} LIMIT 3", "SELECT ?x {", "SELECT * { GRAPH <a b> }"),
-        *(
-            "SELECT ?o { e:x ?p ?o }",
-            "SELECT * { GRAPH NOW { ?s ?p ?o } }",
-            "ASK { SERVICE <x> {} }",
-        ),
-    ],
-)
-def test_both_ways_lead_to_the_same_answer(place, query, accept):
-    """Status, headers and body are those of the regular path, which an extra field selects."""
-    headers = {} if accept is None else {"Accept": accept}
-    short = get(place, f"/sparql?query={quote(query)}", headers)
-    long = get(place, f"/sparql?query={quote(query)}&way=long", headers)
-
-    for _, said, _ in (short, long):
-        said.pop("date")
-    assert {**long[1], "content-length": ""} == {**short[1], "content-length": ""}
-    assert sorted(long[2].splitlines()) == sorted(short[2].splitlines())
-    assert long[0] == short[0]
-
-
-def test_unreadable_query_goes_the_long_way(place):
+def test_unreadable_query_is_refused(place):
     """A query that is not UTF-8 is refused with a message."""
     status, _, said = get(place, "/sparql?query=%ff")
     assert status == 400
     assert b"not URL-encoded UTF-8" in said
 
 
-def test_large_answer_goes_the_long_way(place, monkeypatch):
+def test_large_answer_comes_from_a_worker(place, monkeypatch):
     """An answer too large for a look-up comes whole from a worker."""
     target = f"/sparql?query={quote(LOOKUP)}"
     short = get(place, target, {"Accept": "text/csv"})
-    monkeypatch.setattr(lookups, "MOST_BYTES", len(short[2]) - 1)
+    monkeypatch.setattr(endpoint, "_LOOKUP_BYTES", len(short[2]) - 1)
     long = get(place, target, {"Accept": "text/csv"})
     assert long[0] == 200
     assert sorted(long[2].splitlines()) == sorted(short[2].splitlines())
@@ -196,7 +170,7 @@ def test_who_does_not_read_is_let_go(place, monkeypatch):
         connection.sendall(f"GET /sparql?query={long} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         eventually(lambda: stalled and stalled[0].transport.is_closing())
 
-    assert 200 == get(place, f"/sparql?query={quote(LOOKUP)}&way=long")[0]
+    assert 200 == get(place, f"/sparql?query={quote(LOOKUP)}")[0]
 
 
 def test_who_begins_another_request_must_send_it(place, monkeypatch):

@@ -9,28 +9,27 @@ import os
 import pickle
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from kgbench.errors import StoreError
-from kgbench.serve import analysis_cache, service, worker_handle
+from kgbench.serve import analysis_cache, pool, service
 from kgbench.serve.analysis_cache import AnalysisCache
-from kgbench.serve.costs import Cost
-from kgbench.serve.pool import QUERIES, Answer, Pool
+from kgbench.serve.pool import Answer, Pool
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Limits, Settings
 from kgbench.serve.snapshot_follower import SnapshotFollower
-from kgbench.serve.worker_handle import Worker
 from kgbench.vocab import BASE, KGB
 from tests.serve import stores
 from tests.serve.processes import eventually, is_running
 
-NOBODY = "kgbench.serve.nonesuch"
-LIMITS = Limits(seconds=60, quick_seconds=60, patience=60, quick=1, heavy=1)
-SLOW = Limits(seconds=60, quick_seconds=0, patience=60, quick=1, heavy=1)  # nothing is quick
+LIMITS = Limits(seconds=60, patience=60)
+ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+LARGE = "SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?a ?b ?c } }"
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +45,16 @@ def job(result_store):
     }
 
 
-def run(limits, work):
+def run(work, limits=LIMITS, number=1):
     """Return the result of ``work`` with a pool that leaves no worker behind."""
 
     async def running():
-        pool = Pool(limits)
+        workers = Pool(limits, number, 0)
         try:
-            return await work(pool)
+            return await work(workers)
         finally:
-            await pool.close()
-            assert not pool.seats.all
+            await workers.close()
+            assert not workers._all
 
     return asyncio.run(running())
 
@@ -65,97 +64,80 @@ async def comes(holds):
     await asyncio.to_thread(eventually, holds)
 
 
-def test_slow_job_starts_again_when_there_is_a_place(job):
-    """A job that waits for a heavy slot releases its worker, and later gets its whole answer."""
+def test_worker_that_cannot_start_keeps_no_place(job, monkeypatch):
+    """If no process can be started, the job fails and its place is free."""
+    monkeypatch.setattr(pool, "_MODULE", "kgbench.serve.nonesuch")
 
-    async def work(pool):
-        await pool._heavy.acquire()
-        task = asyncio.create_task(pool.run(job))
-        await comes(lambda: pool._waiting[Cost.HEAVY])
-        assert not pool._quick.locked()
-        pool._heavy.release()
-        answer = await task
-        assert pool._heavy.locked()
-        whole = await answer.whole()
-        assert not pool._heavy.locked()
-        return whole, [piece async for piece in answer.rest]
+    async def work(workers):
+        for _ in range(2):
+            with pytest.raises(StoreError, match="no worker could be started"):
+                await workers.run(job)
 
-    whole, after = run(SLOW, work)
-    assert whole == f"r\r\n{BASE}run/1\r\n".encode()
-    assert after == []
+    run(work)
 
 
-def test_worker_that_cannot_start_keeps_no_place(job):
-    """If no process can be started, the job fails and its heavy slot is released."""
+def test_nobody_waits_beyond_the_patience(job):
+    """While all workers are taken, a job is refused with Retry-After."""
 
-    async def work(pool):
-        await pool.start()
-        await pool._heavy.acquire()
-        task = asyncio.create_task(pool.run(job))
-        pool.seats.module = NOBODY
-        await comes(lambda: pool._waiting[Cost.HEAVY])
-        pool._heavy.release()
-        with pytest.raises(StoreError, match="no query worker could be started"):
-            await task
-        return pool._heavy.locked(), pool._quick.locked()
-
-    assert run(SLOW, work) == (False, False)
-
-
-def test_nobody_waits_beyond_the_queue(job):
-    """If the queue is full, a further job is refused at once with Retry-After."""
-
-    async def work(pool):
-        await pool._quick.acquire()
+    async def work(workers):
+        endless = asyncio.create_task(workers.run({**job, "query": ENDLESS}))
+        await comes(workers._places.locked)
         with pytest.raises(Refused, match="busy with other queries") as refused:
-            await pool.run(job)
+            await workers.run(job)
+        endless.cancel()
         return refused.value
 
-    refused = run(Limits(quick=1, patience=7, queue=0), work)
+    refused = run(work, replace(LIMITS, patience=2))
     assert refused.status == 503
-    assert refused.headers["Retry-After"] == "7"
+    assert refused.headers["Retry-After"] == "2"
+
+
+def test_jobs_wait_for_a_place(job):
+    """More jobs than workers are all answered, one after the other."""
+
+    async def work(workers):
+        return await asyncio.gather(*(workers.run(job) for _ in range(20))), len(workers._all)
+
+    answers, started = run(work, number=2)
+    assert {answer.head for answer in answers} == {f"r\r\n{BASE}run/1\r\n".encode()}
+    assert started <= 2
 
 
 def test_worker_that_died_at_rest_is_replaced(job):
     """A dead idle worker is replaced for the next job, within the limit of workers."""
 
-    async def work(pool):
-        await pool.start()
-        (worker,) = pool.seats.idle
-        os.kill(worker._process.pid, signal.SIGKILL)
-        await comes(lambda: not worker.alive)
-        answer = await pool.run(job)
-        pool.seats.refill()
-        await asyncio.gather(*pool.seats._background)
-        return answer.head, len(pool.seats.all), worker in pool.seats.all
+    async def work(workers):
+        await workers.start()
+        (child,) = workers._idle
+        os.kill(child.pid, signal.SIGKILL)
+        await comes(lambda: not child.alive)
+        answer = await workers.run(job)
+        return answer.head, len(workers._all), child in workers._all
 
-    head, left, dead = run(LIMITS, work)
+    head, left, dead = run(work)
     assert b"run/1" in head
     assert (left, dead) == (1, False)
 
 
 @pytest.mark.parametrize("leaves", [False, True])
 def test_worker_that_ends_at_work_is_replaced(job, leaves):
-    """A killed worker fails its job, a cancelled job ends its worker, and the next job runs.
+    """A killed worker fails its job, a cancelled job ends its worker, and the next job runs."""
 
-    In both cases the slot is released for the next job.
-    """
-    endless = {**job, "query": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"}
-
-    async def work(pool):
-        await pool.start()
-        (worker,) = pool.seats.idle
-        task = asyncio.create_task(pool.run(endless))
-        await comes(lambda: worker._pending is not None)
+    async def work(workers):
+        await workers.start()
+        (child,) = workers._idle
+        task = asyncio.create_task(workers.run({**job, "query": ENDLESS}))
+        await comes(lambda: not workers._idle)
+        await asyncio.sleep(0.1)
         if leaves:
             task.cancel()
         else:
-            os.kill(worker._process.pid, signal.SIGKILL)
+            os.kill(child.pid, signal.SIGKILL)
         (ended,) = await asyncio.gather(task, return_exceptions=True)
-        answer = await pool.run(job)
-        return ended, worker.alive, answer.head
+        answer = await workers.run(job)
+        return ended, child.alive, answer.head
 
-    ended, alive, head = run(LIMITS, work)
+    ended, alive, head = run(work)
     assert not alive
     assert b"run/1" in head
     if leaves:
@@ -165,47 +147,91 @@ def test_worker_that_ends_at_work_is_replaced(job, leaves):
         assert "ended its worker" in ended.message
 
 
+def test_job_that_exceeds_its_time_ends_its_worker(job):
+    """At the time limit a job is refused, and its process is gone."""
+
+    async def work(workers):
+        await workers.start()
+        (child,) = workers._idle
+        with pytest.raises(Refused, match=r"the time limit of this server \(0.3 seconds\)"):
+            await workers.run({**job, "query": ENDLESS}, seconds=0.3)
+        return child.pid, (await workers.run(job)).head
+
+    pid, head = run(work)
+    assert not is_running(pid)
+    assert b"run/1" in head
+
+
+def test_job_that_is_refused_keeps_its_worker(job, caplog):
+    """A query that does not parse and a missing snapshot leave their worker; a fault is logged."""
+
+    async def work(workers):
+        refusals = []
+        for wrong in ({"query": "SELECT ?r {"}, {"snapshot": "/nowhere/at/all"}):
+            with pytest.raises(Refused) as refused:
+                await workers.run({**job, **wrong})
+            refusals.append(refused.value)
+        (child,) = workers._all
+        return refusals, (await workers.run(job)).head, workers._idle == [child]
+
+    (syntax, missing), head, same = run(work)
+    assert (syntax.status, missing.status) == (400, 503)
+    assert "the server's log says more" in missing.message
+    assert "/nowhere/at/all" in caplog.text
+    assert b"run/1" in head
+    assert same
+
+
+def test_a_large_answer_holds_its_worker_until_it_is_read(job):
+    """The rest of a large answer is read from the worker, which is then given back."""
+    rows = {**job, "query": f"{LARGE} LIMIT 9000"}
+
+    async def work(workers):
+        answer = await workers.run(rows)
+        held = workers._places.locked()
+        pieces = [answer.head, *[piece async for piece in answer.rest]]
+        again = await (await workers.run(rows)).whole()
+        first, complete = await (await workers.run(rows)).beginning(10)
+        return held, b"".join(pieces), again, first, complete, await workers.run(job)
+
+    held, whole, again, first, complete, after = run(work)
+    assert held
+    assert whole.count(b"\r\n") == 9_001
+    assert again == whole
+    assert whole.startswith(first)
+    assert not complete
+    assert b"run/1" in after.head
+
+
+def test_an_answer_that_nobody_reads_frees_its_place(job):
+    """If the client stops reading, the worker ends at the time limit, even with a full pipe."""
+
+    async def work(workers):
+        answer = await workers.run({**job, "query": LARGE}, seconds=0.5)
+        (child,) = workers._all
+        await comes(lambda: not child.running)
+        with pytest.raises(Refused, match="time limit"):
+            await answer.whole()
+        return (await workers.run(job)).head
+
+    assert b"run/1" in run(work)
+
+
 def test_worker_that_comes_too_late_is_ended(job):
     """A worker that becomes ready after the end of the server is ended."""
 
-    async def work(pool):
-        started = []
-        start = Worker.start
+    async def work(workers):
+        task = asyncio.create_task(workers.run(job))
+        await comes(lambda: workers._all)
+        (child,) = workers._all
+        await workers.close()
+        with pytest.raises((Refused, StoreError)):
+            await task
+        return child.alive, child.pid
 
-        async def noted(*given):
-            started.append(await start(*given))
-            return started[-1]
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Worker, "start", noted)
-            task = asyncio.create_task(pool.run(job))
-            await asyncio.sleep(0)
-            await pool.close()
-            with pytest.raises(Refused, match="busy"):
-                await task
-        return started[0].alive, started[0]._process.pid
-
-    alive, process = run(LIMITS, work)
+    alive, process = run(work)
     assert not alive
     assert not is_running(process)
-
-
-def test_worker_that_is_never_ready_is_ended(monkeypatch):
-    """A process that never becomes ready raises an error and is killed."""
-    killed = []
-    kill = Worker.kill
-
-    async def noted(self):
-        await kill(self)
-        killed.append(self)
-
-    monkeypatch.setattr(Worker, "kill", noted)
-    monkeypatch.setattr(worker_handle, "_START_SECONDS", 0.0)
-    with pytest.raises(StoreError, match="a query worker is not ready after 0 seconds"):
-        asyncio.run(Worker.start(QUERIES, 1 << 31))
-
-    (worker,) = killed
-    assert not worker.alive
 
 
 class Answering:
@@ -215,7 +241,7 @@ class Answering:
         self.jobs = []
         self.go_on = asyncio.Event()
 
-    async def run(self, job, *, resource):  # noqa: ARG002 - signature of Pool.run
+    async def run(self, job, resource):  # noqa: ARG002 - signature of Pool.run
         """Return an answer that names its job."""
         self.jobs.append(job)
         await self.go_on.wait()
@@ -289,9 +315,6 @@ class Idle:
 
     async def close(self):
         """Close nothing."""
-
-    async def prepare(self, job):
-        """Prepare nothing."""
 
 
 def test_system_without_isolation_is_told(result_store, caplog):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new snapshot is prepared before it is served: processes, analyses, pages."""
+"""A new snapshot is prepared before it is served: analyses, pages."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,20 +14,17 @@ from kgbench.pages.snapshot import MemoryView
 from kgbench.pages.things import label
 from kgbench.serve import page_cache, service
 from kgbench.serve.analysis_cache import AnalysisCache
-from kgbench.serve.costs import Cost, key_of
 from kgbench.serve.page_cache import Page, PageCache
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
-from kgbench.serve.settings import Limits, Settings
+from kgbench.serve.settings import Settings
 from kgbench.serve.worker import OpenSnapshots
 from kgbench.store import open_store
 from kgbench.store.snapshot_cache import cache_per_snapshot
 from kgbench.vocab import BASE
 from tests.serve import stores
-from tests.serve.test_pool import Answering, Idle, comes, job, run, view
+from tests.serve.test_pool import Answering, Idle, comes, view
 
-__all__ = ["job"]
-LIMITS = Limits(seconds=60, quick_seconds=60, patience=60, quick=3, heavy=1)
 SUITE = f"{BASE}suite/kgbench-1"
 
 
@@ -114,42 +110,6 @@ def test_snapshot_that_an_update_shows_is_not_replaced_by_an_older_one(served):
     assert shown == newest
 
 
-def test_each_process_at_rest_opens_a_new_snapshot(job):
-    """All idle quick workers open the snapshot once; a busy one is left alone."""
-
-    async def work(pool):
-        await pool.start()
-        asked = []
-        for worker in pool.seats.idle:
-            worker.send = lambda sent, worker=worker, send=worker.send: (
-                asked.append((worker, sent["snapshot"])),
-                send(sent),
-            )
-        taken = await pool.seats.take()
-        async with pool._quick:
-            await pool.prepare({"snapshot": job["snapshot"], "prepare": True})
-        assert len(asked) == 2
-        assert {worker for worker, _ in asked} == set(pool.seats.idle)
-        pool.seats.give_back(taken)
-        return (await pool.run(job)).head
-
-    assert run(LIMITS, work) == f"r\r\n{BASE}run/1\r\n".encode()
-
-
-def test_process_that_cannot_open_a_snapshot_is_kept(job, tmp_path):
-    """A missing snapshot is refused, and the process runs the next job."""
-
-    async def work(pool):
-        await pool.start()
-        with pytest.raises(Refused, match="the worker process failed"):
-            await pool.prepare({"snapshot": str(tmp_path / "gone"), "prepare": True})
-        return (await pool.run(job)).head, len(pool.seats.idle)
-
-    head, idle = run(Limits(seconds=60, quick_seconds=60, patience=60, quick=1, heavy=1), work)
-    assert head == f"r\r\n{BASE}run/1\r\n".encode()
-    assert idle == 1
-
-
 def test_last_snapshot_stays_open_until_jobs_leave_it():
     """The snapshot of the last job and the newest one are open, and no others."""
     opened = OpenSnapshots(str.upper)
@@ -178,73 +138,6 @@ def test_what_was_asked_for_is_computed_for_the_next_snapshot():
     first, second = asyncio.run(work())
     assert first[2:] == [("new", "thing"), ("new", "overview")]
     assert second == [("newer", "overview")]
-
-
-def test_queries_of_a_new_shape_wait_for_the_first_one(job):
-    """Of queries with a new shape one is tried; the others then run by its cost."""
-
-    async def work(pool):
-        sent = []
-        trial_done = asyncio.Event()
-        pool.seats = SimpleNamespace(
-            take=lambda: answered(Working(sent, trial_done)),
-            give_back=lambda _: None,
-            replace=lambda _: answered(None),
-            all=set(),
-            close=lambda: answered(None),
-        )
-        tasks = [
-            asyncio.create_task(pool.run(job, key_of(str(number), "shape"))) for number in range(9)
-        ]
-        await comes(lambda: pool._waiting[Cost.UNKNOWN] == 8)
-        assert len(sent) == 1
-        trial_done.set()
-        await asyncio.gather(*tasks)
-        return len(sent), pool._trials, pool.costs.expected(key_of("new", "shape"))
-
-    sent, trials, cost = run(LIMITS, work)
-    assert sent == 9
-    assert not trials
-    assert cost is Cost.LIGHT
-
-
-def test_first_of_a_shape_that_fails_leaves_the_trial_to_the_next(job):
-    """If the first query of a shape does not parse, the next one is tried."""
-
-    async def work(pool):
-        wrong = {**job, "query": "SELECT ?r {"}
-        asked = [pool.run(one, key_of(str(n), "shape")) for n, one in enumerate([wrong, job, job])]
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    failed, *found = run(LIMITS, work)
-    assert isinstance(failed, Refused)
-    assert [b"run/1" in one.head for one in found] == [True, True]
-
-
-async def answered(value):
-    """Return ``value``."""
-    return value
-
-
-class Working:
-    """A stand-in for a worker that answers once ``go_on`` is set."""
-
-    alive = True
-
-    def __init__(self, sent, go_on):
-        self._sent, self._go_on = sent, go_on
-
-    def send(self, job):
-        """Record a job."""
-        self._sent.append(job)
-
-    def processor_seconds(self):
-        """Return no measurement."""
-
-    async def frame(self, _):
-        """Return the end of an answer."""
-        await self._go_on.wait()
-        return SimpleNamespace(tag=b"e", payload=b"")
 
 
 def test_pages_are_kept_for_one_snapshot_and_within_a_size(monkeypatch):

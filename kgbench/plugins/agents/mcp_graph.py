@@ -59,7 +59,7 @@ class GraphTools:
     def __init__(self, case: Case, label: str, limits: Limits) -> None:
         self._case = case
         self._limits = JudgeLimits(seconds=limits.seconds, memory_bytes=limits.memory_bytes)
-        self._workers = limits.heavy
+        self._workers = limits.workers
         self._executor: Any = None
         self._waiting = 0
         self.tools: Sequence[Tool] = tuple(

@@ -25,7 +25,6 @@ from kgbench.plugins.agents.tool_sets import ToolSet, run_tool_call
 from kgbench.serve.admission import DEEPEST
 from kgbench.serve.app import MethodRoute, SecurityMiddleware, refusal
 from kgbench.serve.authorisation import require_own_page
-from kgbench.serve.lookups import LOOKUPS, NoLookups
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body, is_deeper
 from kgbench.serve.settings import Settings
@@ -110,9 +109,9 @@ def application(offered: ToolSet, settings: Settings) -> ASGIApp:
     endpoint = Endpoint(offered, settings)
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with endpoint.running():
-            yield {LOOKUPS: NoLookups()}
+            yield
 
     async def failed(_: Request, __: Exception) -> Response:
         return PlainTextResponse("the server failed on this request; its log says more\n", 500)

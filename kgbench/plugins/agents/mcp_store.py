@@ -17,7 +17,6 @@ from kgbench.model import Json, Outcome
 from kgbench.rdf import queries
 from kgbench.serve import formats
 from kgbench.serve.analysis_cache import AnalysisCache
-from kgbench.serve.costs import key_of
 from kgbench.serve.dialogue_lists import DialogueSearch
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
@@ -171,21 +170,11 @@ class StoreTools:
         rows = admitted.form in ("SELECT", "ASK")
         form = "tsv" if admitted.form == "SELECT" else "json" if rows else "nt"
         job = service.job(view, formats.named(form).name, query=text)
-        answer = await service.pool.run(job, key_of(text, admitted.shape), view)
-        data = bytearray(answer.head)
-        cut = False
-        if answer.rest is not None:
-            try:
-                async for piece in answer.rest:
-                    data += piece
-                    if len(data) > _BYTES:
-                        cut = True
-                        break
-            finally:
-                await answer.rest.aclose()
+        answer = await service.pool.run(job, view)
+        data, complete = await answer.beginning(_BYTES)
         if admitted.form == "ASK":
             return ToolResult("true" if json.loads(data)["boolean"] else "false")
-        result = _table(data[:_BYTES], headed=rows, cut=cut or len(data) > _BYTES)
+        result = _table(data[:_BYTES], headed=rows, cut=not complete or len(data) > _BYTES)
         note = unknown_terms(text) if result.outcome is ToolOutcome.EMPTY else None
         return result if note is None else replace(result, text=f"{result.text}\n{note}")
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -34,7 +34,6 @@ from kgbench.plugins.challenges import question_files, text2sparql_questions
 from kgbench.rdf import digest
 from kgbench.serve.app import SecurityMiddleware
 from kgbench.serve.authorisation import require_own_page, require_token
-from kgbench.serve.lookups import LOOKUPS, NoLookups
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import wait_while_connected
 from kgbench.serve.settings import Settings
@@ -71,9 +70,9 @@ def application(
     client = _ModelClient(setup, connector, timeout, spending, limiter)
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with connector:
-            yield {LOOKUPS: NoLookups()}
+            yield
 
     async def answer(request: Request) -> Response:
         require_own_page(request, settings.public)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -24,7 +24,6 @@ from kgbench.pages import rendering as shared
 from kgbench.pages.rendering import environment
 from kgbench.record.reviews import LONGEST_REASON, PSEUDONYM, Review
 from kgbench.serve.app import SecurityMiddleware
-from kgbench.serve.lookups import LOOKUPS, NoLookups
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body
 from kgbench.serve.review.access import Access, Visitor
@@ -52,10 +51,6 @@ _SITE = {
 def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIApp:
     """Return the review pages over ``queue`` as an ASGI application."""
     pages = _Pages(queue, access, settings)
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        yield {LOOKUPS: NoLookups()}
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
@@ -87,9 +82,7 @@ def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIA
         *(Route(f"/static/{path.name}", _file(path), methods=["GET"]) for path in _STATIC),
     ]
     handlers = {Refused: refused, 404: missing, 405: method, Exception: failed}
-    return SecurityMiddleware(
-        Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), settings
-    )
+    return SecurityMiddleware(Starlette(routes=routes, exception_handlers=handlers), settings)
 
 
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:

@@ -13,6 +13,7 @@ It ends at once, because a process cannot be trusted once its memory was short.
 """
 
 _STACK_SIGNALS = frozenset((signal.SIGSEGV, signal.SIGBUS))
+_MEMORY_WORDS = ("memory allocation of", "MemoryError", "std::bad_alloc")
 
 
 class Limit(StrEnum):
@@ -34,19 +35,17 @@ class ChildEnded(Exception):
         super().__init__(message)
 
 
-def limit_hit(status: int, errors: str | None) -> Limit | None:
+def limit_hit(status: int, errors: str) -> Limit | None:
     """Return the limit at which a child ended with ``status``; ``None`` where it hit none.
 
-    ``errors`` is what it wrote to standard error, ``None`` where that was not read. Rust prints
-    "memory allocation of ... bytes failed" or "stack overflow" before it aborts. Where nothing was
-    read, an abort counts as a failed allocation: within its limit of memory nothing else aborts.
+    ``errors`` is what it wrote to standard error. Rust prints "memory allocation of ... bytes
+    failed" or "stack overflow" before it aborts, C++ the name of its exception.
     """
-    text = errors or ""
-    if -status in _STACK_SIGNALS or "stack overflow" in text:
+    if -status in _STACK_SIGNALS or "stack overflow" in errors:
         return Limit.STACK
-    if status == OUT_OF_MEMORY or "memory allocation of" in text or "MemoryError" in text:
+    if status == OUT_OF_MEMORY or any(words in errors for words in _MEMORY_WORDS):
         return Limit.MEMORY
-    return Limit.MEMORY if errors is None and status == -signal.SIGABRT else None
+    return None
 
 
 def described(status: int) -> str:

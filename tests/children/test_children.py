@@ -96,10 +96,10 @@ def test_a_fault_of_the_content_ends_the_child(code):
         (-signal.SIGABRT, "memory allocation of 64 bytes failed", Limit.MEMORY),
         (-signal.SIGABRT, "thread has overflowed its stack: stack overflow", Limit.STACK),
         (-signal.SIGSEGV, "", Limit.STACK),
-        (-signal.SIGBUS, None, Limit.STACK),
+        (-signal.SIGBUS, "", Limit.STACK),
+        (-signal.SIGABRT, "what():  std::bad_alloc", Limit.MEMORY),
         (-signal.SIGABRT, "assertion failed", None),
-        (-signal.SIGABRT, None, Limit.MEMORY),
-        (-signal.SIGKILL, None, None),
+        (-signal.SIGKILL, "", None),
     ],
 )
 def test_the_limit_that_a_child_has_hit(status, errors, limit):

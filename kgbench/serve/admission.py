@@ -8,9 +8,7 @@ index answers with one step per row, so that the number of rows bounds its cost.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from kgbench.rdf import lexer, query_errors
@@ -27,9 +25,6 @@ LONGEST_LOOKUP = 2_000  # characters
 LONGEST = 500_000  # characters of a query
 TOKENS = 100_000  # of a query
 INSIDE = 1_000  # tokens of a query that is admitted in the server's event loop
-# Matches only text that the lexer takes for an IRI everywhere, or for a part of a string or
-# comment: no expression starts with the scheme, and no character begins or ends another token.
-_PLAIN_IRI = re.compile(r"<https?://[A-Za-z0-9/_.~:@!$&()*+,;=?%#-]*+>")
 _TERMS = (Kind.IRI, Kind.NAME, Kind.STRING, Kind.NUMBER, Kind.VARIABLE)
 
 
@@ -54,27 +49,6 @@ def admit(query: str, max_tokens: int = TOKENS) -> Admitted:
     """
     if len(query) > LONGEST:
         raise Refused(413, f"the query is longer than {LONGEST:,} characters")
-    # Clients repeat queries with other IRIs: the result is cached by the text without IRIs.
-    shape = query if "\\" in query else _PLAIN_IRI.sub("<>", query)
-    if len(shape) > LONGEST_LOOKUP:
-        return _admit(query, max_tokens)
-    try:
-        known = _admit_shape(shape, max_tokens)
-    except Refused:
-        return _admit(query, max_tokens)  # the message must be about the query, not about its shape
-    if known.lookup is None:
-        return known
-    if len(query) > LONGEST_LOOKUP:
-        return _admit(query, max_tokens)._replace(lookup=None)
-    return known._replace(lookup=query + known.lookup.removeprefix(shape))
-
-
-@lru_cache(maxsize=1024)
-def _admit_shape(shape: str, max_tokens: int) -> Admitted:
-    return _admit(shape, max_tokens)
-
-
-def _admit(query: str, max_tokens: int = TOKENS) -> Admitted:
     all_tokens = list(lexer.tokens(query, max_tokens))
     if lexer.refusal(query, all_tokens, max_tokens) == lexer.ASKS_ELSEWHERE:
         raise Refused(400, f"{lexer.ASKS_ELSEWHERE} here")

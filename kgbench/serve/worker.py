@@ -15,7 +15,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take address space, which has a limit
 
@@ -43,60 +43,23 @@ READERS: Mapping[str, Callable[..., Any]] = {
 }
 _KNOWN = {name: str(iri) for name, iri in query_errors.KNOWN.items()}
 _LONGEST_MESSAGE = 300
-_Snapshot = TypeVar("_Snapshot")
 _Send = Callable[[bytes], None]
-
-
-class OpenSnapshots(Generic[_Snapshot]):
-    """Cache of open snapshots: the current one, and a newer one that is being prepared.
-
-    >>> opened = OpenSnapshots(str.upper)
-    >>> [opened.get(path) for path in ("a", "b", "a", "b")], list(opened.kept)
-    (['A', 'B', 'A', 'B'], ['b'])
-    """
-
-    def __init__(self, open_: Callable[[str], _Snapshot]) -> None:
-        self._open = open_
-        self.kept: dict[str, _Snapshot] = {}
-
-    def get(self, path: str) -> _Snapshot:
-        """Return the snapshot at ``path``; a second request for it closes the older ones.
-
-        So the previous snapshot stays open until jobs switch to the new one.
-        """
-        if path in self.kept:
-            while next(iter(self.kept)) != path:
-                del self.kept[next(iter(self.kept))]
-            return self.kept[path]
-        while len(self.kept) > 1:
-            del self.kept[next(iter(self.kept))]
-        self.kept[path] = self._open(path)
-        return self.kept[path]
 
 
 def prepare(setup: Mapping[str, Any]) -> answering.Handler:
     """Return the handler of jobs, which answers one in several frames."""
     os.nice(setup["niceness"])
-    base = ""
-
-    def opened(path: str) -> View:
-        # The server holds the snapshot while jobs use it. This process must not hold it, because
-        # its view stays open after the job and would keep an old snapshot on disk.
-        view = snapshot.open_view(Path(path), None, base)
-        view.location = Path(view.location).name  # messages go to clients, which see no paths
-        return view
-
-    snapshots = OpenSnapshots(opened)
+    view: View | None = None  # stays open for the next job
 
     def handle(request: bytes, send: _Send) -> None:
-        nonlocal base
+        nonlocal view
         job = pickle.loads(request)  # noqa: S301 - of the parent
         try:
             if "read" in job:
                 _read(job, send)
             else:
-                base = job["base"]
-                view = snapshots.get(job["snapshot"])
+                if view is None or view.path != job["snapshot"]:
+                    view = _opened(job)
                 work = next(work for name, work in _ON_SNAPSHOTS.items() if name in job)
                 work(view, job, send)
         except (MemoryError, BrokenPipeError):
@@ -110,6 +73,14 @@ def prepare(setup: Mapping[str, Any]) -> answering.Handler:
             send(END)
 
     return handle
+
+
+def _opened(job: Mapping[str, Any]) -> View:
+    # The server holds the snapshot while jobs use it. This process must not hold it, because its
+    # view stays open after the job and would keep an old snapshot on disk.
+    view = snapshot.open_view(Path(job["snapshot"]), None, job["base"])
+    view.location = Path(view.location).name  # messages go to clients, which see no paths
+    return view
 
 
 def _fail(send: _Send, refused: Refused, defect: str | None = None) -> None:

@@ -9,12 +9,8 @@ import socket
 from urllib.parse import quote, urlsplit
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from kgbench.serve import admission, connections, endpoint
-from kgbench.serve.admission import admit
-from kgbench.serve.refusals import Refused
+from kgbench.serve import connections, endpoint
 from tests.serve import stores
 from tests.serve.listening import listening
 from tests.serve.processes import PATIENCE, eventually
@@ -217,30 +213,3 @@ def test_who_reads_late_gets_the_whole_answer(place, monkeypatch):
     assert response.status == 200
     assert found.split() == [b"x", *[text.encode()] * 2_500]
     eventually(lambda: stalled[0]._read_timer is None)
-
-
-IRIS = st.sampled_from([RUN, "<http://a/b#c>", "<https://a/?x=(1)&y=*>", "<a>", "<http://a/'b>"])
-PIECES = st.sampled_from(
-    [
-        *("SELECT", "*", "?s", "?p", "{", "}", "(", ")", ".", "GRAPH", "SERVICE", "'", '"', "\n"),
-        *("# x", "a", "<", ">", "FILTER", "LIMIT 3", "\\u0041", "x:y", "ASK", "NOW()"),
-        *("?a<?b#>", "'<http://x>", '"""'),
-    ]
-)
-
-
-@given(st.lists(st.one_of(PIECES, IRIS), max_size=14), st.sampled_from(["", " "]))
-@example(["SELECT", "*", "{", RUN, "?p", "?s", "}"], " ")
-@example(["SELECT", "*", "{", RUN, "?p", "'<http://x>", "?s", "'<http://x>", "}"], "")
-def test_shape_of_a_query_tells_what_the_query_tells(pieces, between):
-    """A query is admitted by its shape exactly as by its text."""
-    query = between.join(pieces)
-    assert told(admission._admit, query) == told(admit, query)
-
-
-def told(reader, query):
-    """Return the result of a reader for a query, or the message of its refusal."""
-    try:
-        return reader(query)
-    except Refused as refused:
-        return refused.message

@@ -18,7 +18,6 @@ from kgbench.serve.page_cache import Page, PageCache
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Settings
-from kgbench.serve.worker import OpenSnapshots
 from kgbench.store import open_store
 from kgbench.store.snapshot_cache import cache_per_snapshot
 from kgbench.vocab import BASE
@@ -108,14 +107,6 @@ def test_snapshot_that_an_update_shows_is_not_replaced_by_an_older_one(served):
     older, newest, shown = asyncio.run(work())
     assert older != newest
     assert shown == newest
-
-
-def test_last_snapshot_stays_open_until_jobs_leave_it():
-    """The snapshot of the last job and the newest one are open, and no others."""
-    opened = OpenSnapshots(str.upper)
-    for path, kept in (("a", "a"), ("b", "ab"), ("a", "ab"), ("c", "bc"), ("c", "c"), ("d", "cd")):
-        assert opened.get(path) == path.upper()
-        assert "".join(opened.kept) == kept
 
 
 def test_what_was_asked_for_is_computed_for_the_next_snapshot():

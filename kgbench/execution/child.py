@@ -19,9 +19,8 @@ from kgbench.execution import frames, on_variants
 from kgbench.execution.engines import engine as make_engine
 from kgbench.execution.graphs import InstalledGraphs
 from kgbench.execution.repeated import RepeatedAnswers, key_of
-from kgbench.execution.shared_status import SharedStatus
 from kgbench.execution.warming import load, warm_engine, warm_policies, warm_task_class
-from kgbench.execution.watched import WatchedExecutor
+from kgbench.execution.watched import SharedStatus, WatchedExecutor
 from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
 from kgbench.tasks import keys, texts, typed_answers
 from kgbench.tools.module import ToolModule

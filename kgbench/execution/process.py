@@ -10,7 +10,7 @@ from kgbench.children.child import Child
 from kgbench.children.endings import ChildEnded
 from kgbench.errors import EvaluationError
 from kgbench.execution import frames
-from kgbench.execution.shared_status import SIZE, SharedStatus
+from kgbench.execution.watched import SIZE, SharedStatus
 from kgbench.model import Json
 from kgbench.tasks import keys
 

@@ -52,8 +52,6 @@ class Pages:
     async def overview(self, request: Request) -> Response:
         """Return the overview: leaderboard and newest runs of a suite, and counts of everything."""
         view = self._service.view
-        if (kept := self._rendering.cached(request, view)) is not None:
-            return kept
         context = dict(await self._computing.get(view, "overview"))
         suite = _suite_iri(context["suites"], request, _newest_suite(context))
         board: dict[str, Any] = {"board": None, "heat": None, "waiting": False}
@@ -67,8 +65,7 @@ class Pages:
             with contextlib.suppress(Refused):  # nothing is judged yet, or a time limit was reached
                 board |= task.result() if done else {}
         context |= {"suite": suite, "most": _MOST_SHOWN, "scope": {"suite": suite}, **board}
-        complete = suite is None or board["board"] is not None
-        return await self._page(request, view, "overview.html", context, keep=complete)
+        return await self._page(request, view, "overview.html", context)
 
     async def _compute_ahead(self) -> None:
         """Compute overview and leaderboard before the first visitor asks for them."""
@@ -81,8 +78,6 @@ class Pages:
     async def leaderboard(self, request: Request) -> Response:
         """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
         view = self._service.view
-        if (kept := self._rendering.cached(request, view)) is not None:
-            return kept
         try:
             return await self._leaderboard(view, request)
         except Refused as refused:
@@ -121,8 +116,6 @@ class Pages:
     async def compare(self, request: Request) -> Response:
         """Return the comparison of models, runs or passes: differing cases, then tasks."""
         view = self._service.view
-        if (kept := self._rendering.cached(request, view)) is not None:
-            return kept
         suite, suites = await self._suite(view, request)
         wanted = [request.query_params.get(name, "")[:_LONGEST_NAME] for name in SIDES]
         compared = list(dict.fromkeys(filter(None, wanted)))
@@ -147,8 +140,6 @@ class Pages:
     async def dialogues(self, request: Request) -> Response:
         """Return a page of dialogues by model, task, outcome, score and text."""
         view = self._service.view
-        if (kept := self._rendering.cached(request, view)) is not None:
-            return kept
         suite, suites = await self._suite(view, request)
         search = DialogueSearch.read(request.query_params)
         context: dict[str, Any] = {
@@ -219,8 +210,6 @@ class Pages:
         self, request: Request, view: View, iri: str, headers: Mapping[str, str]
     ) -> Response:
         """Return the page of the resource ``iri``, by its kind."""
-        if (kept := self._rendering.cached(request, view)) is not None:
-            return kept
         reveal = request.query_params.get("reveal") == "1"
         template, build = contents.template(things.kinds(view, iri))
         context: dict[str, Any] = {}
@@ -243,10 +232,9 @@ class Pages:
         status: int = 200,
         *,
         headers: Mapping[str, str] | None = None,
-        keep: bool = True,
     ) -> Response:
-        """Render a page in a thread, and cache it if it is complete."""
-        page = partial(self._rendering.page, status=status, headers=headers, view=view, keep=keep)
+        """Render a page in a thread."""
+        page = partial(self._rendering.page, status=status, headers=headers, view=view)
         return await asyncio.to_thread(page, request, template, context)
 
     async def _suite(

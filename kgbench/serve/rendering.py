@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -16,7 +15,6 @@ from kgbench.pages import things
 from kgbench.pages.rendering import environment, local
 from kgbench.pages.snapshot import View
 from kgbench.serve import formats
-from kgbench.serve.page_cache import Page, PageCache
 from kgbench.serve.service import Service
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -45,7 +43,6 @@ class PageRenderer:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._cache = PageCache()
         self._environment = environment(_TEMPLATES)
         self._environment.globals.update(site=_SITE)
 
@@ -58,12 +55,8 @@ class PageRenderer:
         status: int = 200,
         headers: Mapping[str, str] | None = None,
         view: View | None = None,
-        keep: bool = False,
     ) -> Response:
-        """Render a page; its links start at the root as the client reaches it.
-
-        With ``keep``, the page depends only on its view and URL, and is cached for :meth:`kept`.
-        """
+        """Render a page; its links start at the root as the client reaches it."""
         view = view or self._service.view
         root = urlsplit(self._service.root(request)).path
 
@@ -95,21 +88,7 @@ class PageRenderer:
             base=view.iris.base,
             **context,
         )
-        response = HTMLResponse(text, status, {"Vary": "Accept", **(headers or {})})
-        if keep and status == HTTPStatus.OK:
-            page = Page(bytes(response.body), dict(response.headers))
-            self._cache.keep(view, self._address(request), page)
-        return response
-
-    def cached(self, request: Request, view: View) -> Response | None:
-        """Return the cached page for the same URL and view, or ``None``."""
-        page = self._cache.get(view, self._address(request))
-        return None if page is None else Response(page.body, headers=page.headers)
-
-    def _address(self, request: Request) -> str:
-        # The complete root is part of the key, because headers (Link) contain it.
-        raw = bytes(request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
-        return f"{self._service.root(request)}\n{raw}?{request.url.query}"
+        return HTMLResponse(text, status, {"Vary": "Accept", **(headers or {})})
 
     def compile(self) -> None:
         """Compile all templates in advance."""

@@ -27,27 +27,6 @@ def at(graph):
     return {"params": {"graph": graph}}
 
 
-def test_graphs_are_made_merged_replaced_and_dropped(writable):
-    """put, get, head, post and delete have the right statuses, with and without the graph."""
-    url = "/store"
-    absent = writable.get(url, **at(PERSON))
-    assert 404 == absent.status_code
-    assert 201 == writable.put(url, **at(PERSON), content=DATA, headers=TURTLE).status_code
-    got = writable.get(url, **at(PERSON), headers={"Accept": "text/turtle"})
-    assert 200 == got.status_code
-    assert "Bob" in got.text
-    assert b"" == writable.head(url, **at(PERSON)).content
-    assert 200 == writable.post(url, **at(PERSON), content=MORE, headers=TURTLE).status_code
-    merged = writable.get(url, **at(PERSON)).text
-    assert "Bob" in merged
-    assert "7" in merged
-    assert 204 == writable.put(url, **at(PERSON), content=MORE, headers=TURTLE).status_code
-    assert "Bob" not in writable.get(url, **at(PERSON)).text
-    assert 200 == writable.delete(url, **at(PERSON)).status_code
-    assert 404 == writable.get(url, **at(PERSON)).status_code
-    assert 404 == writable.delete(url, **at(PERSON)).status_code
-
-
 def test_empty_graph_exists(writable):
     """A graph without triples exists (put__empty_graph)."""
     graph = "http://example.org/empty"
@@ -65,14 +44,6 @@ def test_default_graph(writable):
     assert "Bob" in writable.get("/store", **where).text
     assert 200 == writable.delete("/store", **where).status_code
     assert "Bob" not in writable.get("/store", **where).text
-
-
-def test_new_graph_gets_a_place(writable):
-    """The Location of a new graph returns its content (post__create__new_graph)."""
-    made = writable.post("/store", content=DATA, headers=TURTLE)
-    assert 201 == made.status_code
-    path = made.headers["location"].removeprefix("http://testserver")
-    assert "Bob" in writable.get(path, headers={"Accept": "application/n-triples"}).text
 
 
 def test_direct_graph_identification(writable):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kgbench.pages import drawing
 from kgbench.serve import protocol
 from kgbench.serve.admission import admit
-from kgbench.serve.negotiation import choose
+from kgbench.serve.formats import choose
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import is_deeper
 from kgbench.serve.rows import Counter

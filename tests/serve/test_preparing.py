@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new snapshot is prepared before it is served: analyses, pages."""
+"""A new snapshot is prepared before it is served."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from kgbench.analysis import scores
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import MemoryView
 from kgbench.pages.things import label
-from kgbench.serve import page_cache, service
+from kgbench.serve import service
 from kgbench.serve.analysis_cache import AnalysisCache
-from kgbench.serve.page_cache import Page, PageCache
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Settings
@@ -129,32 +128,6 @@ def test_what_was_asked_for_is_computed_for_the_next_snapshot():
     first, second = asyncio.run(work())
     assert first[2:] == [("new", "thing"), ("new", "overview")]
     assert second == [("newer", "overview")]
-
-
-def test_pages_are_kept_for_one_snapshot_and_within_a_size(monkeypatch):
-    """The pages used last are kept; those of another snapshot are dropped."""
-    monkeypatch.setattr(page_cache, "MOST_BYTES", 3)
-    kept, pages = PageCache(), {name: Page(name.encode(), {}) for name in "abcd"}
-    for name in "abc":
-        kept.keep(view("one"), name, pages[name])
-    assert kept.get(view("one"), "a") == pages["a"]
-    kept.keep(view("one"), "d", pages["d"])
-    assert [kept.get(view("one"), name) is not None for name in "abcd"] == [True, False, True, True]
-    kept.keep(view("two"), "b", pages["b"])
-    assert kept.get(view("two"), "a") is None
-    assert kept.get(view("one"), "b") is None
-
-
-@pytest.mark.parametrize("path", ["/", "/leaderboard", "/dialogues", "/run/1", "/run/1.html"])
-def test_page_that_was_kept_is_the_same(client, path):
-    """A cached page is the same as before, and another address gets another page."""
-    first, again = (client.get(path, headers={"Accept": "text/html"}) for _ in range(2))
-    assert first.status_code == again.status_code == 200
-    assert (first.text, first.headers) == (again.text, again.headers)
-    other = client.get(path, headers={"Accept": "text/html", "Host": "127.0.0.1:8080"})
-    assert other.headers.get("link", "127.0.0.1:8080").count("127.0.0.1:8080")
-    refused = client.get("/leaderboard?suite=none", headers={"Accept": "text/html"})
-    assert refused.status_code == 404
 
 
 def test_names_are_read_once_from_a_snapshot(result_store, monkeypatch):

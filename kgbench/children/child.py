@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child that answers requests, as its parent sees it: start, messages, end and its reason."""
+"""A child, as its parent sees it: start, messages, end and its reason."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from kgbench.children.endings import ChildEnded, ChildTimeout, Limit, described,
 
 _START_LIMIT = 60.0  # seconds until a child must be ready
 _CHUNK = 1 << 20
+_LONGEST_TAIL = 2_000  # bytes of standard error
 _MEANING = {
     Limit.MEMORY: "the memory limit was reached",
     Limit.STACK: "the input is nested too deeply for the engine",
@@ -28,21 +29,22 @@ _MEANING = {
 
 
 class Child:
-    """A process that runs ``module``, which must call :func:`kgbench.children.answering.answer`.
+    """A process that runs ``module``, and ends with the thread that started it.
 
-    One thread uses it at a time; only :meth:`kill` may be called by another. Queue requests with
-    :meth:`send`, take answers with :meth:`receive`. Both pipes are polled together, so that
-    messages of any size cannot make the two sides block each other. ``pass_fds`` are descriptors
-    that the process inherits.
+    One thread uses it at a time; only :meth:`kill` may be called by another. If the module calls
+    :func:`kgbench.children.answering.answer`, :meth:`set_up` the child, queue requests with
+    :meth:`send` and take answers with :meth:`receive`; otherwise use :meth:`write` and
+    :meth:`exchange`. Both pipes are polled together, so that messages of any size cannot make the
+    two sides block each other. ``pass_fds`` are descriptors that the process inherits.
     """
 
-    def __init__(self, module: str, pass_fds: Sequence[int] = ()) -> None:
+    def __init__(self, module: str, *arguments: str, pass_fds: Sequence[int] = ()) -> None:
         self._outgoing: deque[memoryview] = deque()
         self._incoming: deque[bytes] = deque()
         self._decoder = frames.Decoder()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command(module),
+            command(module, *arguments),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -100,7 +102,7 @@ class Child:
 
     def send(self, payload: bytes) -> None:
         """Queue a request, which is written during :meth:`receive`."""
-        self._outgoing.append(memoryview(frames.packed(payload)))
+        self.write(frames.packed(payload))
 
     def receive(self, deadline: float) -> bytes:
         """Return the payload of the next answer.
@@ -109,17 +111,52 @@ class Child:
         :class:`~kgbench.children.endings.ChildEnded` if the child is gone.
         """
         while not self._incoming:
-            remaining = deadline - time.monotonic()
-            readable, writable = _ready(
-                self._out, self._in if self._outgoing else None, max(remaining, 0)
-            )
-            if writable:
-                self._write()
-            if readable:
-                self._read()
-            elif remaining <= 0:
-                raise ChildTimeout
+            data = self.exchange(deadline)
+            if data is None:
+                raise self._reason_of_end()
+            self._incoming.extend(self._decoder.feed(data))
         return self._incoming.popleft()
+
+    def write(self, data: bytes) -> None:
+        """Queue data, which are written during :meth:`exchange`."""
+        self._outgoing.append(memoryview(data))
+
+    def exchange(self, deadline: float) -> bytes | None:
+        """Write and read what is possible; return what was read, ``None`` at the end of output.
+
+        Raises :class:`~kgbench.children.endings.ChildTimeout` if nothing can be read until
+        ``deadline`` (monotonic).
+        """
+        remaining = deadline - time.monotonic()
+        readable, writable = _ready(
+            self._out, self._in if self._outgoing else None, max(remaining, 0)
+        )
+        if writable:
+            self._write()
+        if readable:
+            with contextlib.suppress(BlockingIOError):
+                return os.read(self._out, _CHUNK) or None
+        elif remaining <= 0 or not writable:
+            raise ChildTimeout
+        return b""
+
+    def close_input(self) -> None:
+        """Let the child read the end of its standard input."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def wait(self, seconds: float) -> tuple[int, str]:
+        """Wait for the end; return the exit status and the end of standard error.
+
+        Raises :class:`~kgbench.children.endings.ChildTimeout` after ``seconds``.
+        """
+        try:
+            status = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise ChildTimeout from None
+        size = os.fstat(self._errors.fileno()).st_size
+        tail = os.pread(self._errors.fileno(), _LONGEST_TAIL, max(size - _LONGEST_TAIL, 0))
+        return status, tail.decode("utf-8", "replace").strip()
 
     def kill(self) -> None:
         """Kill the process, so that a thread in :meth:`receive` sees its end."""
@@ -143,21 +180,9 @@ class Child:
         else:
             self._outgoing[0] = piece[written:]
 
-    def _read(self) -> None:
-        try:
-            data = os.read(self._out, _CHUNK)
-        except BlockingIOError:
-            return
-        if not data:
-            raise self._reason_of_end()
-        self._incoming.extend(self._decoder.feed(data))
-
     def _reason_of_end(self) -> ChildEnded:
         """Return the reason of the child's end, from its exit status and standard error."""
-        status = self._process.wait()
-        size = os.fstat(self._errors.fileno()).st_size
-        tail = os.pread(self._errors.fileno(), 2_000, max(size - 2_000, 0))
-        message = tail.decode("utf-8", "replace").strip()
+        status, message = self.wait(_START_LIMIT)
         limit = limit_hit(status, message)
         if limit is not None:
             return ChildEnded(limit, _MEANING[limit])

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import os
-import selectors
-import subprocess
+import time
 from dataclasses import dataclass
 from typing import IO
 
-from kgbench.children.commands import command, environment
-from kgbench.children.endings import ChildTimeout, Limit, described, limit_hit
+from kgbench.children.child import Child
+from kgbench.children.endings import Limit, described, limit_hit
 
 _CHUNK = 1 << 20
 _LONGEST_REASON = 200  # characters
@@ -43,43 +41,18 @@ def run(module: str, *arguments: str, seconds: float, content: IO[bytes] | None 
     ``content`` to its end. Raises :class:`~kgbench.children.endings.ChildTimeout` at that limit,
     and any error of reading ``content``; the child is gone in any case.
     """
-    stdin = subprocess.DEVNULL if content is None else subprocess.PIPE
-    with subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        command(module, *arguments),
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    ) as child:
-        try:
-            if content is not None and child.stdin is not None:
-                _feed(content, child.stdin.fileno(), seconds)
-            out, errors = child.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            raise ChildTimeout from None
-        except BaseException:
-            child.kill()
-            raise
-    return Finished(
-        child.returncode, out.decode("utf-8", "replace"), errors.decode("utf-8", "replace")
-    )
-
-
-def _feed(content: IO[bytes], pipe: int, seconds: float) -> None:
-    """Write a document to the child; stops early where the child has ended.
-
-    Writing does not block, so that a child that no longer reads cannot hold its parent.
-    """
-    os.set_blocking(pipe, False)
-    with selectors.DefaultSelector() as ready:
-        ready.register(pipe, selectors.EVENT_WRITE)
-        while chunk := content.read(_CHUNK):
-            rest = memoryview(chunk)
-            while rest:
-                if not ready.select(seconds):
-                    raise ChildTimeout
-                try:
-                    rest = rest[os.write(pipe, rest) :]
-                except BrokenPipeError:
-                    return
+    child = Child(module, *arguments)
+    out = bytearray()
+    try:
+        while content is not None and (chunk := content.read(_CHUNK)):
+            child.write(chunk)
+            while child.waiting:
+                out += child.exchange(time.monotonic() + seconds) or b""
+        child.close_input()
+        deadline = time.monotonic() + seconds
+        while (data := child.exchange(deadline)) is not None:
+            out += data
+        status, errors = child.wait(seconds)
+    finally:
+        child.end()
+    return Finished(status, out.decode("utf-8", "replace"), errors)

@@ -40,7 +40,7 @@ class Process(Child):
             shared.truncate(SIZE)
             board = shared.fileno()
             self._board = SharedStatus(board)
-            super().__init__("kgbench.execution.child", [board])
+            super().__init__("kgbench.execution.child", pass_fds=[board])
         try:
             self.set_up(
                 {

@@ -124,7 +124,7 @@ class Pool:
         self._places = asyncio.Semaphore(number)
         self._idle: list[Child] = []
         self._all: set[Child] = set()
-        self._threads = ThreadPoolExecutor(2 * number, "kgbench-worker")
+        self._threads = ThreadPoolExecutor(number, "kgbench-worker")
         self._background: set[asyncio.Future[None]] = set()
         self._closed = False
 

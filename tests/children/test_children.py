@@ -14,7 +14,7 @@ import warnings
 
 import pytest
 
-from kgbench.children import answering, frames, one_task
+from kgbench.children import answering, child, frames, one_task
 from kgbench.children.commands import command, environment
 from kgbench.children.endings import (
     OUT_OF_MEMORY,
@@ -30,7 +30,7 @@ def code(monkeypatch):
     """Return a function that replaces the module of a worker process by this code."""
 
     def instead(text: str) -> None:
-        monkeypatch.setattr(one_task, "command", lambda *_: [sys.executable, "-c", text])
+        monkeypatch.setattr(child, "command", lambda *_: [sys.executable, "-c", text])
 
     return instead
 
@@ -48,9 +48,9 @@ def test_a_child_runs_a_module_without_the_current_folder_and_without_keys(monke
 def test_what_a_child_says_and_how_it_ends(code):
     """Output and status are returned; the reason of a failure has the last line of stderr."""
     code("import sys; print(sys.stdin.read()); print('one\\ntwo', file=sys.stderr); sys.exit(3)")
-    child = one_task.run("m", seconds=60, content=io.BytesIO(b"given"))
-    assert (child.status, child.out.strip(), child.limit) == (3, "given", None)
-    assert child.reason == "exit status 3 (two)"
+    done = one_task.run("m", seconds=60, content=io.BytesIO(b"given"))
+    assert (done.status, done.out.strip(), done.limit) == (3, "given", None)
+    assert done.reason == "exit status 3 (two)"
 
 
 def test_no_content_is_an_end_of_input(code):
@@ -62,8 +62,8 @@ def test_no_content_is_an_end_of_input(code):
 def test_a_child_that_stops_reading_is_no_error(code):
     """A worker process may ignore the rest of its input."""
     code("print('enough')")
-    child = one_task.run("m", seconds=60, content=io.BytesIO(b"x" * (4 << 20)))
-    assert (child.status, child.out.strip()) == (0, "enough")
+    done = one_task.run("m", seconds=60, content=io.BytesIO(b"x" * (4 << 20)))
+    assert (done.status, done.out.strip()) == (0, "enough")
 
 
 @pytest.mark.parametrize("content", [None, b"x" * (4 << 20)])

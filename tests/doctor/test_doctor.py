@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
-from kgbench.children import one_task
+from kgbench.children import child
 from kgbench.cli import app
 from kgbench.datasets import home
 from kgbench.doctor import State, files, installed, judging, keys, storage
@@ -369,7 +369,7 @@ def test_a_lock_with_a_hole_is_broken(monkeypatch):
     """A worker process that can open sockets, or reports nothing, is broken."""
     open_door = "import json; print(json.dumps({'sockets': False, 'files': True, 'memory': True}))"
     for code, name in ((open_door, "sockets"), ("raise SystemExit(3)", "lockdown")):
-        monkeypatch.setattr(one_task, "command", lambda *_, code=code: [sys.executable, "-c", code])
+        monkeypatch.setattr(child, "command", lambda *_, code=code: [sys.executable, "-c", code])
         (found,) = judging.lockdown()
         assert (found.name, found.state) == (name, State.BROKEN)
 

@@ -42,6 +42,7 @@ class Child:
         self._outgoing: deque[memoryview] = deque()
         self._incoming: deque[bytes] = deque()
         self._decoder = frames.Decoder()
+        self._killed = False
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             command(module, *arguments),
@@ -97,8 +98,8 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        """Whether the child process exists."""
-        return self._end.alive and self._process.poll() is None
+        """Whether the child process exists and was not killed."""
+        return not self._killed and self._end.alive and self._process.poll() is None
 
     def send(self, payload: bytes) -> None:
         """Queue a request, which is written during :meth:`receive`."""
@@ -160,6 +161,7 @@ class Child:
 
     def kill(self) -> None:
         """Kill the process, so that a thread in :meth:`receive` sees its end."""
+        self._killed = True
         self._process.kill()
 
     def end(self) -> None:

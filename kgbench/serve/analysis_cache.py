@@ -59,7 +59,10 @@ class AnalysisCache:
             task = self._running[full_key] = asyncio.create_task(work)
             task.add_done_callback(lambda done: self._done(full_key, done))
         # A client that disconnects must not cancel the computation for others that wait for it.
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            del task  # its error would refer to itself, and so keep the snapshot
 
     async def _run(self, view: View, key: str, job: dict[str, Any]) -> Any:
         answer = await self._pool.run(job, view)

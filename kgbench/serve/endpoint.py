@@ -144,7 +144,10 @@ async def stream_response(
     await asyncio.wait({task}, timeout=_QUICK)
     if not task.done():
         await wait_while_connected(request, task)
-    answer = task.result()
+    try:
+        answer = task.result()
+    finally:
+        del task  # its error would refer to itself, and so keep the snapshot
     if answer.rest is None:
         return Response(answer.head, headers=headers)
     return StreamingResponse(_chunks(answer.head, answer.rest), headers=headers)

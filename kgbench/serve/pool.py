@@ -124,6 +124,8 @@ class Pool:
         self._places = asyncio.Semaphore(number)
         self._idle: list[Child] = []
         self._all: set[Child] = set()
+        self._receiving: dict[Child, asyncio.Future[tuple[bytes, bool]]] = {}
+        # As many as places; they stay until the end, because workers end with their thread.
         self._threads = ThreadPoolExecutor(number, "kgbench-worker")
         self._background: set[asyncio.Future[None]] = set()
         self._closed = False
@@ -162,7 +164,7 @@ class Pool:
             raise busy(limits.patience) from None
         try:
             while (child := self._taken()) is None:
-                await self._in_thread(self._new)
+                await asyncio.shield(self._in_thread(self._new))
         except BaseException:
             self._places.release()
             raise
@@ -184,10 +186,22 @@ class Pool:
         Raises :class:`~kgbench.serve.refusals.Refused`. If the caller is cancelled, the worker
         ends.
         """
-        return await self._in_thread(_receive, child, end, seconds, killing=child)
+        receiving = self._in_thread(_receive, child, end, seconds)
+        self._receiving[child] = receiving
+        try:
+            return await asyncio.shield(receiving)
+        except asyncio.CancelledError:
+            child.kill()
+            raise
+        finally:
+            del receiving  # its error would refer to itself, and so keep the snapshot
 
     def leave(self, child: Child, *, unfinished: bool = False) -> None:
         """Give back a worker after its job; one that is gone or ``unfinished`` is replaced."""
+        receiving = self._receiving.pop(child, None)
+        if receiving is not None and not receiving.done():  # a thread uses it, but not for long
+            receiving.add_done_callback(lambda _: self.leave(child, unfinished=True))
+            return
         if child.alive and not unfinished:
             self._idle.append(child)
             self._places.release()
@@ -238,20 +252,12 @@ class Pool:
         self._all.discard(child)
         child.end()
 
-    async def _in_thread(
-        self, work: Callable[..., _T], *arguments: Any, killing: Child | None = None
-    ) -> _T:
-        """Run ``work`` in a thread; if the caller is cancelled, ``killing`` is killed."""
+    def _in_thread(self, work: Callable[..., _T], *arguments: Any) -> asyncio.Future[_T]:
+        """Run ``work`` in a thread, also if who waits for it is cancelled."""
         running = asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
-        # Retrieves an error after a cancellation, so that asyncio does not log it.
+        # Retrieves an error that nobody waits for, so that asyncio does not log it.
         running.add_done_callback(lambda done: done.cancelled() or done.exception())
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            if killing is not None:
-                killing.kill()
-                await asyncio.wait({running})  # which uses the worker
-            raise
+        return running
 
 
 def _receive(child: Child, end: float, seconds: float) -> tuple[bytes, bool]:

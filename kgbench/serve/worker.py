@@ -17,8 +17,6 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take address space, which has a limit
-
 import pyoxigraph as ox
 
 from kgbench.characters import XmlSink
@@ -49,6 +47,7 @@ _Send = Callable[[bytes], None]
 def prepare(setup: Mapping[str, Any]) -> answering.Handler:
     """Return the handler of jobs, which answers one in several frames."""
     os.nice(setup["niceness"])
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads take address space, which has a limit
     view: View | None = None  # stays open for the next job
 
     def handle(request: bytes, send: _Send) -> None:

@@ -24,8 +24,9 @@ def path(result_store):
 
 
 @pytest.fixture
-def answers(path):
+def answers(path, monkeypatch):
     """Return a function from jobs to a worker's frames: tags and payloads."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")  # as the worker does, undone at the end
 
     def said(*jobs):
         basic = {

@@ -115,13 +115,16 @@ def test_no_text_freezes_the_server(server):
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("kind", ["texts", "update"])
+@pytest.mark.parametrize("kind", ["texts", "query", "update"])
 def test_signals_always_end_the_server(tmp_path, sent, kind):
-    """A signal ends the server and its workers, even while they read texts or run an update."""
+    """A signal ends the server and its workers, even while they read texts or run something."""
     folder = stores.make(tmp_path / "results")
     with serving(folder, "--update", env=TOKEN) as server:
         if kind == "texts":
             data = b'ASK { "' + b'\\"' * (MIB // 2 - 9)
+            sending = {"Content-Type": "application/sparql-query"}
+        elif kind == "query":
+            data = (ENDLESS % 1).encode()
             sending = {"Content-Type": "application/sparql-query"}
         else:
             pattern = ENDLESS.partition(")")[2].partition(")")[2] % 1
@@ -146,6 +149,7 @@ def test_signals_always_end_the_server(tmp_path, sent, kind):
             thread.join()
 
     assert "Traceback" not in said
+    assert workers
     eventually(lambda: not any(map(is_running, workers)))
 
 

@@ -74,14 +74,6 @@ def test_body_of_a_post_is_read(place, chunked):
     assert sorted(found[1].splitlines()) == sorted(short[2].splitlines())
 
 
-def test_known_answer_is_not_sent_again(place):
-    """A look-up with a current entity tag gets 304."""
-    target = f"/sparql?query={quote(LOOKUP)}"
-    tag = get(place, target)[1]["etag"]
-    assert 304 == get(place, target, {"If-None-Match": tag})[0]
-    assert 200 == get(place, target, {"If-None-Match": '"other"'})[0]
-
-
 def spoken(place, *pieces):
     """Return everything that the server sends until it closes the connection."""
     host, _, port = place.partition(":")

@@ -132,7 +132,7 @@ class AnalysisPages:
             return Response(made, media_type=file.media)
         context["sheet"] = sheet(displayed(table, names), suite)
         return await asyncio.to_thread(
-            self._rendering.page, request, "table.html", context, view=view, keep=True
+            self._rendering.page, request, "table.html", context, view=view
         )
 
 

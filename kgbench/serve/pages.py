@@ -196,10 +196,7 @@ class Pages:
         path = request.path_params["path"]
         if not self._analyses.has(path):
             return None
-        view = self._service.view
-        if (kept := self._rendering.cached(request, view)) is not None:
-            return kept
-        suite, suites = await self._suite(view, request)
+        suite, suites = await self._suite(self._service.view, request)
         return await self._analyses.table(request, path, suite, suites)
 
     async def editor(self, request: Request) -> Response:

@@ -55,7 +55,7 @@ class BatchClient:
     ) -> None:
         self._provider = provider
         self._journal = journal
-        self._giving_up = giving_up
+        self.giving_up = giving_up
         self._scale = scale
 
     async def submitted(
@@ -67,7 +67,7 @@ class BatchClient:
         the ids of other known batches.
         """
         for attempt in range(_ATTEMPTS):
-            if self._giving_up.is_set():  # since the intention was recorded
+            if self.giving_up.is_set():  # since the intention was recorded
                 return None
             try:
                 batch = replace(batch, id=await self._provider.submit(batch.token, requests))
@@ -82,7 +82,7 @@ class BatchClient:
                 last = error
                 with suppress(CallAbandoned):
                     await self._back_off(attempt, error)
-                if self._giving_up.is_set():
+                if self.giving_up.is_set():
                     return None
             else:
                 self._journal.note("batch", iri=batch.iri, batch=batch.id, requests=len(requests))
@@ -163,7 +163,7 @@ class BatchClient:
     async def pause(self, seconds: float) -> None:
         """Wait for ``seconds``, or until the run is given up."""
         try:
-            await asyncio.wait_for(self._giving_up.wait(), seconds)
+            await asyncio.wait_for(self.giving_up.wait(), seconds)
         except TimeoutError:
             return
 
@@ -191,5 +191,5 @@ class BatchClient:
         if isinstance(error, RateLimited) and error.retry_after is not None:
             seconds = min(LONGEST_PAUSE, error.retry_after)
         await self.pause(seconds)
-        if self._giving_up.is_set():
+        if self.giving_up.is_set():
             raise CallAbandoned

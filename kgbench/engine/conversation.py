@@ -53,11 +53,13 @@ class Ending(StrEnum):
 class DialogueResult:
     """The result of holding a planned dialogue.
 
-    ``failure`` is the last call if it failed. ``uncounted`` estimates the tokens of answers that
-    came without token counts; it is ``None`` if all were counted. ``recovered`` counts answers that
-    an earlier session had received but not stored; they are not among the ``calls``.
+    ``dialogue`` is its IRI, and ``failure`` the last call if it failed. ``uncounted`` estimates the
+    tokens of answers that came without token counts; it is ``None`` if all were counted.
+    ``recovered`` counts answers that an earlier session had received but not stored; they are not
+    among the ``calls``.
     """
 
+    dialogue: str
     ending: Ending
     usage: Usage
     calls: int
@@ -148,7 +150,7 @@ class Conversations:
                     call = call or await self._call(model_request, dialogue, channel)
                 except CallAbandoned:
                     await self._writer.put([])
-                    return _result(Ending.OPEN, calls, recovered)
+                    return _result(dialogue, Ending.OPEN, calls, recovered)
                 calls.append(_with_answer(planned, call))
                 turn = Turn(prompt, (calls[-1],), feedback)
                 dialogue = replace(dialogue, turns=(*dialogue.turns, turn))
@@ -158,7 +160,7 @@ class Conversations:
                 assert failure is not None
                 if failure not in FINAL_FAILURES:
                     await self._writer.put([])
-                    return _result(Ending.FAILED, calls, recovered)
+                    return _result(dialogue, Ending.FAILED, calls, recovered)
                 verdict = Verdict({}, {"error": calls[-1].error}, failure)
             else:
                 if tools is not None:
@@ -175,7 +177,7 @@ class Conversations:
             self._writer.post(self._evaluation_blocks(task_class, dialogue, verdict, stored))
             prompt, feedback = verdict.next_prompt, verdict.feedback
         await self._writer.put(self._end_blocks(task_class, dialogue, verdicts, stored))
-        return _result(Ending.COMPLETE, calls, recovered)
+        return _result(dialogue, Ending.COMPLETE, calls, recovered)
 
     async def _with_tools(self, planned: PlannedDialogue) -> tuple[PlannedDialogue, ToolTurns]:
         """Return the dialogue with the tools of its case, or of the MCP server of its model."""
@@ -206,12 +208,12 @@ class Conversations:
         """
         message = f"{type(error).__name__}: {error}"
         call = Call(began, clock.now(), failure=outcome(error), error=message)
+        dialogue = self._dialogue(planned, stored.again)
         if not stored.turns:
             turn = Turn(planned.exercise.prompt, (call,))
-            dialogue = replace(self._dialogue(planned, stored.again), turns=(turn,))
-            self._write_turn(planned, dialogue, 0, stored)
+            self._write_turn(planned, replace(dialogue, turns=(turn,)), 0, stored)
         await self._writer.put([])
-        return replace(_result(Ending.FAILED, [call], 0), calls=0)
+        return replace(_result(dialogue, Ending.FAILED, [call], 0), calls=0)
 
     def _dialogue(self, planned: PlannedDialogue, again: int) -> Dialogue:
         exercise, model = planned.exercise, planned.model
@@ -324,13 +326,16 @@ def _with_answer(planned: PlannedDialogue, call: Call) -> Call:
     return replace(call, reply=extraction.extracted(planned.model, call.reply))
 
 
-def _result(ending: Ending, all_calls: Sequence[Call], recovered: int) -> DialogueResult:
+def _result(
+    dialogue: Dialogue, ending: Ending, all_calls: Sequence[Call], recovered: int
+) -> DialogueResult:
     failed = all_calls[-1] if all_calls and all_calls[-1].failure is not None else None
     live = [call for call in all_calls if call.reused is None]
     silent = [len(c.reply.text) for c in live if c.reply and not c.reply.usage.counted]
     calls = len(live) - recovered
     uncounted = sum(silent) // CHARACTERS_PER_TOKEN if silent else None
-    return DialogueResult(ending, _total(all_calls), calls, recovered, failed, uncounted)
+    usage = _total(all_calls)
+    return DialogueResult(dialogue.iri, ending, usage, calls, recovered, failed, uncounted)
 
 
 def _total(calls: Sequence[Call]) -> Usage:

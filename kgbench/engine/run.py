@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from decimal import Decimal
 
 from kgbench.config.specs import WITHOUT_COST, WITHOUT_PROVIDER
 from kgbench.connectors import find, replay
 from kgbench.connectors.batches import Batches, open_batches
 from kgbench.connectors.calls import Caller
 from kgbench.engine import estimates, planning, prices, published
-from kgbench.engine.abandoning import abandon, refuse_beside
-from kgbench.engine.batch_channel import BatchChannel, BatchContext
+from kgbench.engine.batch_client import BatchClient
+from kgbench.engine.batch_rounds import BatchRounds, abandon, refuse_beside
 from kgbench.engine.calls import (
     CHARACTERS_PER_TOKEN,
     PASSES,
@@ -37,11 +38,14 @@ from kgbench.engine.session import Session, Settings, session
 from kgbench.engine.spending import Limits, Spending
 from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderRefused, WriteFailed
-from kgbench.model import Call, ModelSetup, Outcome, Plan
+from kgbench.model import Call, ModelSetup, Outcome, Plan, Usage
+from kgbench.record.reading import DialogueState
 from kgbench.store.protocol import Store
 from kgbench.tool_servers.servers import ToolServers
 
 _REFUSALS = 3  # refusals in a row after which a model is not called any more
+Pay = Callable[[str, Usage, int | None], Decimal | None]
+
 _HOLDERS = 2  # dialogues per allowed call, so that judging does not leave call slots unused
 
 
@@ -176,7 +180,7 @@ class _Work:
         self._stop = stop
         self._watch = watch
         self._refused: dict[str, int] = {}
-        self._awaited: dict[str, int] = {}
+        self._holders = plan.concurrency * _HOLDERS  # of a model
 
     async def run_all(
         self, connectors: Mapping[str, Connector], providers: Mapping[str, Batches]
@@ -189,23 +193,27 @@ class _Work:
         clients = {
             iri: self._client(setups[iri], connector) for iri, connector in connectors.items()
         }
-        batching = {iri: self._batching(setups[iri], work) for iri, work in providers.items()}
+        giving_up = asyncio.Event()  # of batches, which a limit that is reached does not do
         tasks = []
         for setup in self._plan.models:
             dialogues = self._todo(setup)
-            if setup.iri in batching:
-                works = [self._work_in_batches(setup, dialogues, batching)]
+            if setup.iri in providers:
+                client = BatchClient(
+                    providers[setup.iri],
+                    self._settings.journal,
+                    giving_up,
+                    self._settings.patience_scale,
+                )
+                works = [self._work_in_batches(dialogues, self._batching(setup, client))]
             else:
-                client = clients[setup.iri]
-                holders = self._plan.concurrency * _HOLDERS
-                works = [self._worker(dialogues, client) for _ in range(holders)]
+                works = [self._worker(dialogues, clients[setup.iri]) for _ in range(self._holders)]
             tasks += [asyncio.create_task(self._stopping_all(work)) for work in works]
 
         def stopping() -> None:
             for client in clients.values():
                 client.stop(at_once=self._stop.failure is not None)
-            for work in batching.values() if self._stop.reason is None else ():
-                work.give_up()
+            if self._stop.reason is None:
+                giving_up.set()
 
         self._stop.watch(tasks, stopping)
         results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -283,44 +291,84 @@ class _Work:
                 if limit is None or begun <= limit:
                     yield planned
 
-    def _batching(self, setup: ModelSetup, provider: Batches) -> BatchChannel:
+    def _batching(self, setup: ModelSetup, client: BatchClient) -> BatchRounds:
         session, settings = self._session, self._settings
 
-        def report(awaited: int) -> None:
-            self._awaited[setup.iri] = awaited
-            self._progress.awaited = sum(self._awaited.values())
+        def awaiting(answers: int) -> None:
+            self._progress.awaited += answers
             self._watch(self._progress)
 
-        run = BatchContext(
-            session.store,
-            session.recorder,
-            session.writer,
-            session.replies,
-            settings.journal,
-            self._stop,
-        )
-        retry_policy = RetryPolicy(self._plan.max_retries, settings.patience_scale)
-        return BatchChannel(
-            setup, provider, run, retry_policy, scale=settings.patience_scale, report=report
+        return BatchRounds(
+            setup,
+            client,
+            store=session.store,
+            recorder=session.recorder,
+            writer=session.writer,
+            replies=session.replies,
+            retry_policy=RetryPolicy(self._plan.max_retries, settings.patience_scale),
+            journal=settings.journal,
+            stop=self._stop,
+            awaiting=awaiting,
         )
 
     async def _work_in_batches(
-        self,
-        setup: ModelSetup,
-        dialogues: Iterator[PlannedDialogue],
-        batching: Mapping[str, BatchChannel],
+        self, dialogues: Iterator[PlannedDialogue], rounds: BatchRounds
     ) -> None:
-        channel = batching[setup.iri]
+        """Hold the dialogues of a model round by round, until none is open and none is left."""
+        await rounds.fetch_earlier()
+        open_: list[PlannedDialogue] = []
+        later = next(dialogues, None)
+        while open_ or later is not None:
+            later = self._begin_round(open_, later, dialogues, rounds)
+            open_ = await self._hold_round(open_, rounds)
+            await rounds.close_stored()
+            if rounds.ended:
+                break
+            if open_:
+                await rounds.submit_and_fetch()
+            elif later is not None:
+                await self._room()
+        if rounds.refused is not None:
+            self._progress.stopped_models[rounds.setup.label] = rounds.refused
 
-        async def hold(planned: PlannedDialogue) -> None:
-            await self._hold(planned, channel)
+    def _begin_round(
+        self,
+        open_: list[PlannedDialogue],
+        later: PlannedDialogue | None,
+        dialogues: Iterator[PlannedDialogue],
+        rounds: BatchRounds,
+    ) -> PlannedDialogue | None:
+        """Add dialogues to the open ones; return the first of later rounds, if there is one."""
+        characters = sum(len(planned.exercise.prompt) for planned in open_)
+        while later is not None and rounds.room(len(open_), characters):
+            begun = self._may_begin(later, *estimates.most(later.exercise))
+            if not begun:
+                return later if begun is None else None
+            open_.append(later)
+            characters += len(later.exercise.prompt)
+            later = next(dialogues, None)
+        return later
 
-        def begun(planned: PlannedDialogue) -> bool | None:
-            return self._may_begin(planned, *estimates.most(planned.exercise))
+    async def _hold_round(
+        self, dialogues: Sequence[PlannedDialogue], rounds: BatchRounds
+    ) -> list[PlannedDialogue]:
+        """Hold dialogues as far as their answers go, and return those that stay open."""
+        left = iter(dialogues)
+        open_: list[PlannedDialogue] = []
 
-        await channel.work(dialogues, begun, hold, self._room)
-        if channel.refused is not None:
-            self._progress.stopped_models[setup.label] = channel.refused
+        async def holder() -> None:
+            for planned in left:
+                if rounds.given_up:
+                    return
+                result = await self._hold(planned, rounds)
+                if result.ending is Ending.OPEN:
+                    open_.append(planned)
+                    if result.calls or result.recovered:
+                        state = DialogueState(result.dialogue, complete=False)
+                        self._run_state.states[planned.digest] = state
+
+        await asyncio.gather(*(holder() for _ in range(self._holders)))
+        return open_
 
     async def _worker(self, dialogues: Iterator[PlannedDialogue], client: ModelClient) -> None:
         for planned in dialogues:
@@ -352,7 +400,7 @@ class _Work:
         if self._spending.under_way:
             await self._stop.or_else(self._spending.one_ended())
 
-    async def _hold(self, planned: PlannedDialogue, channel: Channel) -> None:
+    async def _hold(self, planned: PlannedDialogue, channel: Channel) -> DialogueResult:
         session = self._session
         known = (planned, session.store, session.recorder.pass_graph)
         # In a thread, because it executes queries while replies must be read.
@@ -361,11 +409,13 @@ class _Work:
         else:
             stored = self._run_state.stored(*known)
         result = await self._session.conversations.hold(planned, channel, stored)
-        self._count(planned, result)
+        waits = result.ending is Ending.OPEN and isinstance(channel, BatchRounds)
+        self._count(planned, result, pay=self._spending.pay if waits else self._spending.end)
+        return result
 
-    def _count(self, planned: PlannedDialogue, result: DialogueResult) -> None:
+    def _count(self, planned: PlannedDialogue, result: DialogueResult, pay: Pay) -> None:
         progress, model = self._progress, planned.model
-        cost = self._spending.end(model.iri, result.usage, result.uncounted)
+        cost = pay(model.iri, result.usage, result.uncounted)
         if cost is None:
             progress.unpriced.add(model.label)
         else:

@@ -30,7 +30,7 @@ class RunState:
     are the IRIs of complete dialogues that are to be repeated, by identity.
     """
 
-    states: Mapping[str, DialogueState]
+    states: dict[str, DialogueState]
     closed: Collection[str]
     invalidated: Collection[str]
     invalid: Mapping[str, int]

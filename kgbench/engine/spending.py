@@ -70,7 +70,6 @@ class _Spent:
     estimate: tuple[int, int] = (0, 0)
 
     def add(self, tokens: int, cost: Decimal) -> None:
-        self.dialogues += 1
         self.tokens += tokens
         self.cost += cost
 
@@ -184,16 +183,22 @@ class Spending:
         return reached
 
     def end(self, model: str, usage: CallUsage, uncounted: int | None) -> Decimal | None:
-        """End a dialogue and return its cost in USD.
+        """End a dialogue, :meth:`pay` for its last calls, and return their cost."""
+        if model not in self._free:
+            self._session_spending[model].dialogues += 1
+            self._under_way[model] -= 1
+            self._ended.set()
+            self._ended = asyncio.Event()
+        return self.pay(model, usage, uncounted)
+
+    def pay(self, model: str, usage: CallUsage, uncounted: int | None) -> Decimal | None:
+        """Count calls of a dialogue that is under way, and return their cost in USD.
 
         ``uncounted`` is an estimate of the tokens of answers without counts, and ``None`` if there
         are none. The cost is ``None`` if it is unknown.
         """
         if model in self._free:
             return Decimal(0)
-        self._under_way[model] -= 1
-        self._ended.set()
-        self._ended = asyncio.Event()
         tokens = (usage.input or 0) + (usage.output or 0) + (uncounted or 0)
         self._tokens += tokens
         price = self.prices[model]

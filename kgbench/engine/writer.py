@@ -66,7 +66,8 @@ class Writer:
             batch, ends = self._next_batch(item)
             if self._failure is None:
                 try:
-                    self._store.write(self._merged(batch))
+                    if blocks := self._merged(batch):
+                        self._store.write(blocks)
                     for item_ in batch:
                         if item_.then is not None:
                             item_.then()

@@ -90,7 +90,7 @@ def test_each_round_is_a_batch_of_its_own(provider):
 
 def test_large_rounds_are_several_batches(provider, monkeypatch):
     """No batch exceeds the allowed size, and dialogues begin as others end."""
-    monkeypatch.setattr("kgbench.engine.batch_channel.BatchChannel.MOST", 3)
+    monkeypatch.setattr("kgbench.engine.batch_rounds.BatchRounds.MOST", 3)
     made = provider()
     with open_store("memory:") as store:
         done = hold(store, made.plan(14))
@@ -107,7 +107,7 @@ def test_long_prompts_are_several_batches(provider, monkeypatch):
     lengths = [len(one.prompt) for cases in planning.exercises(plan).values() for one in cases]
     most = min(lengths) * 5 // 2  # two prompts fit, a third one does not, and five may be held
     assert max(lengths) * 2 <= most
-    monkeypatch.setattr("kgbench.engine.batch_channel.MOST_CHARACTERS", most)
+    monkeypatch.setattr("kgbench.engine.batch_rounds.MOST_CHARACTERS", most)
     with open_store("memory:") as store:
         done = hold(store, plan)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.progress import Task
     from rich.text import Text
 
-    from kgbench.engine.progress import Wait
+    from kgbench.engine.session import Wait
 
 _SILENT = 10.0  # seconds between lines if stderr is not a terminal
 _SHORT = 0.9  # seconds; shorter waits are not reported

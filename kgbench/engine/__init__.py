@@ -2,10 +2,8 @@
 """Execution of plans: scheduling, retries, judging off the event loop, one writer, resumption."""
 
 from kgbench.engine.journal import Journal
-from kgbench.engine.progress import Progress
-from kgbench.engine.run import run_plan
-from kgbench.engine.run_state import run_to_continue
-from kgbench.engine.session import Settings
-from kgbench.engine.stop_signal import StopSignal
+from kgbench.engine.plans import run_to_continue
+from kgbench.engine.session import Progress, Settings, StopSignal
+from kgbench.engine.work import run_plan
 
 __all__ = ["Journal", "Progress", "Settings", "StopSignal", "run_plan", "run_to_continue"]

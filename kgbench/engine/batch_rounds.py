@@ -12,7 +12,7 @@ the open batches of earlier ones first. So no request is submitted twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
@@ -28,13 +28,11 @@ from kgbench.connectors.batches import (
 from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
 from kgbench.engine.calls import RetryPolicy, outcome
 from kgbench.engine.journal import Journal
-from kgbench.engine.replies import Replies
-from kgbench.engine.stop_signal import StopSignal
-from kgbench.engine.writer import Writer
+from kgbench.engine.run import Run
 from kgbench.errors import ModelSpecError, ProviderError, RateLimited
 from kgbench.model import Call, ModelSetup, Plan, Reply, Request
 from kgbench.rdf import canonical_json, digest
-from kgbench.record import Recorder, batches
+from kgbench.record import batches
 from kgbench.record.batches import Batch
 from kgbench.record.reading import RunInfo
 from kgbench.store.iris import new_id
@@ -67,37 +65,17 @@ class _Result(NamedTuple):
 class BatchRounds:
     """The batches of one model; a :class:`~kgbench.engine.calls.Channel` for its dialogues.
 
-    ``refused`` is the reason why the provider takes no more batches, or ``None``. ``awaiting`` is
-    called with each change of the number of answers that are under way.
+    ``refused`` is the reason why the provider takes no more batches, or ``None``.
     """
 
     MOST = MOST_REQUESTS  # requests in a batch
 
-    def __init__(
-        self,
-        setup: ModelSetup,
-        client: BatchClient,
-        *,
-        store: Store,
-        recorder: Recorder,
-        writer: Writer,
-        replies: Replies,
-        retry_policy: RetryPolicy,
-        journal: Journal,
-        stop: StopSignal,
-        awaiting: Callable[[int], None],
-    ) -> None:
-        self.refused: str | None = None
+    def __init__(self, run: Run, setup: ModelSetup, client: BatchClient) -> None:
         self.setup = setup
+        self.refused: str | None = None
+        self._run = run
         self._client = client
-        self._store = store
-        self._recorder = recorder
-        self._writer = writer
-        self._replies = replies
-        self._retry_policy = retry_policy
-        self._journal = journal
-        self._stop = stop
-        self._awaiting = awaiting
+        self._retry_policy = RetryPolicy(run.plan.max_retries, run.settings.patience_scale)
         self._known: set[str] = set()  # ids of batches that are recorded
         self._collected: _Requests = {}
         self._results: dict[str, _Result] = {}  # by key
@@ -135,16 +113,16 @@ class BatchRounds:
         if isinstance(answer, Call):
             assert answer.reply is not None
             if not logged:
-                self._replies.log_call(answer, request, dialogue)
+                self._run.replies.log_call(answer, request, dialogue)
             k = len(request.messages) // 2
-            self._journal.reply(answer.reply, dialogue=dialogue, round=k, batch=batch.id)
+            self._run.journal.reply(answer.reply, dialogue=dialogue, round=k, batch=batch.id)
             return answer
         refusals += isinstance(answer, RateLimited)
         failures += not isinstance(answer, RateLimited)
         wait = self._retry_policy.wait(failures, refusals, answer)
         error = f"{type(answer).__name__}: {answer}"
-        self._journal.note("failure", dialogue=dialogue, error=error, wait=wait)
-        if wait is None or self._stop.requested:
+        self._run.journal.note("failure", dialogue=dialogue, error=error, wait=wait)
+        if wait is None or self._run.stop.requested:
             call = _call(batch, retries=failures + refusals - 1)
             return replace(call, failure=outcome(answer), error=error)
         self._again_at = max(self._again_at, asyncio.get_running_loop().time() + wait)
@@ -154,7 +132,7 @@ class BatchRounds:
 
     async def fetch_earlier(self) -> None:
         """Fetch the open batches of earlier sessions, before anything new is submitted."""
-        recorded = batches.all_batches(self._store, self._recorder.run_graph)
+        recorded = batches.all_batches(self._run.store, self._run.recorder.run_graph)
         self._known = {batch.id for batch in recorded if batch.id is not None}
         mine = [b for b in recorded if b.state is None and b.model == self.setup.iri]
         self._awaiting(sum(batch.requests for batch in mine))
@@ -183,10 +161,10 @@ class BatchRounds:
         """Record the end of the batches whose answers are all stored; the others stay open."""
         if not self._fetched:
             return
-        await self._writer.put([])
-        graph = self._recorder.run_graph
+        await self._run.writer.put([])
+        graph = self._run.recorder.run_graph
         for fetched in list(self._fetched):
-            if batches.answers(self._store, graph, fetched.batch) >= fetched.answers:
+            if batches.answers(self._run.store, graph, fetched.batch) >= fetched.answers:
                 await self._close(fetched.batch, fetched.state)
                 self._fetched.remove(fetched)
 
@@ -205,13 +183,13 @@ class BatchRounds:
 
     async def _submit(self, requests: _Requests) -> Batch | None:
         """Submit a batch; return ``None`` if the run is given up before the provider has it."""
-        ids = {"run": self._recorder.run_id, "batch": new_id()}
-        iri = self._recorder.iris.mint("batch", **ids)
+        ids = {"run": self._run.recorder.run_id, "batch": new_id()}
+        iri = self._run.recorder.iris.mint("batch", **ids)
         batch = Batch(iri, self.setup.iri, len(requests), clock.now())
         named = [BatchRequest(name(batch.token, key), r) for key, (r, _) in requests.items()]
         known = None
         self._awaiting(len(requests))
-        await self._writer.put(batches.intention_blocks(self._recorder, self.setup, batch))
+        await self._run.writer.put(batches.intention_blocks(self._run.recorder, self.setup, batch))
         try:
             known = await self._client.submitted(batch, named, self._known)
         except BatchNotCreated:
@@ -224,9 +202,9 @@ class BatchRounds:
             await self._close(batch, batches.NOT_SUBMITTED)
             return None
         self._known.add(known.id or "")
-        await self._writer.put([batches.id_block(self._recorder, known)])
+        await self._run.writer.put([batches.id_block(self._run.recorder, known)])
         for _, dialogue in requests.values():
-            self._journal.note("request", dialogue=dialogue, batch=known.id)
+            self._run.journal.note("request", dialogue=dialogue, batch=known.id)
         return known
 
     async def _fetch(self, batch: Batch, requests: _Requests) -> None:
@@ -234,29 +212,22 @@ class BatchRounds:
 
         Of a batch of an earlier session only replies are kept: what failed is asked again.
         """
-        missing, prefix, answers = set(requests), f"{batch.token}-", 0
+        missing, answers = set(requests), 0
         try:
             if batch.id is None:
                 known = await self._client.find(batch, self._known)
                 if known is None:
                     await self._close(batch, batches.NOT_SUBMITTED)
                     return
-                await self._writer.put([batches.id_block(self._recorder, known)])
+                await self._run.writer.put([batches.id_block(self._run.recorder, known)])
                 batch = known
             status = await self._client.ended(batch)
             async for result in self._client.results(batch, status):
-                key, found = result.name.removeprefix(prefix), result.outcome
-                if key == result.name or (requests and key not in requests):
-                    continue
-                if isinstance(found, Reply):
-                    answers += 1
-                    call = _call(batch, found, retries=sum(self._failed.get(key, ())))
-                    if key in requests:
-                        self._replies.log_call(call, *requests[key])
-                    self._results[key] = _Result(call, batch, logged=key in requests)
-                elif requests:
-                    self._results[key] = _Result(found, batch)
-                missing.discard(key)
+                key = result.name.removeprefix(f"{batch.token}-")
+                if key != result.name and (key in requests or not requests):
+                    answers += isinstance(result.outcome, Reply)
+                    self._keep(key, result.outcome, batch, requests)
+                    missing.discard(key)
         except CallAbandoned:
             return
         except BatchesRefused as refused:
@@ -269,10 +240,27 @@ class BatchRounds:
             self._results[key] = _Result(status.missing, batch)
         self._fetched.append(_Fetched(batch, status.state, answers))
 
+    def _keep(
+        self, key: str, found: Reply | ProviderError, batch: Batch, requests: _Requests
+    ) -> None:
+        """Keep the result for a request until its dialogue is held; log its reply if possible."""
+        if isinstance(found, Reply):
+            call = _call(batch, found, retries=sum(self._failed.get(key, ())))
+            if key in requests:
+                self._run.replies.log_call(call, *requests[key])
+            self._results[key] = _Result(call, batch, logged=key in requests)
+        elif requests:
+            self._results[key] = _Result(found, batch)
+
+    def _awaiting(self, answers: int) -> None:
+        """Change the number of answers that are under way."""
+        self._run.progress.awaited += answers
+        self._run.watch(self._run.progress)
+
     async def _close(self, batch: Batch, state: str) -> None:
-        graph, ended = self._recorder.run_graph, batches.end_time(batch)
-        await self._writer.put([batches.end_block(graph, batch, state, ended)])
-        self._journal.note("batch-closed", batch=batch.id, iri=batch.iri, state=state)
+        graph, ended = self._run.recorder.run_graph, batches.end_time(batch)
+        await self._run.writer.put([batches.end_block(graph, batch, state, ended)])
+        self._run.journal.note("batch-closed", batch=batch.id, iri=batch.iri, state=state)
 
 
 def _call(batch: Batch, reply: Reply | None = None, *, retries: int) -> Call:

@@ -13,9 +13,10 @@ from kgbench import clock
 from kgbench.connectors import CallAbandoned
 from kgbench.connectors.calls import Caller
 from kgbench.engine.journal import Journal
-from kgbench.engine.progress import Wait
+from kgbench.engine.prices import CHARACTERS_PER_TOKEN
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import Replies
+from kgbench.engine.session import Wait
 from kgbench.errors import (
     ContextTooLong,
     ProviderError,
@@ -28,7 +29,6 @@ from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE
 
 FIRST_WAIT = 1.0  # seconds
 LONGEST_WAIT = 60.0
-CHARACTERS_PER_TOKEN = 4  # about right for English text; used for estimates only
 PASSES = 8  # iterations of the event loop that suffice to read and log an arrived reply
 _SPARE = 100  # retries beyond one for each call
 _MOST_LATE = 1  # retries after timeouts of a model that gives the same answer again

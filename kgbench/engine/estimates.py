@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from kgbench.engine import planning
-from kgbench.engine.calls import CHARACTERS_PER_TOKEN
 from kgbench.engine.planning import Exercise
-from kgbench.engine.prices import Entry, Price, price_of
+from kgbench.engine.prices import CHARACTERS_PER_TOKEN, Entry, Price, price_of
 from kgbench.model import ModelSetup, Plan, Usage
 from kgbench.tasks import catalogue, successors, tool_prompts
 from kgbench.tools import budget

@@ -14,7 +14,6 @@ from kgbench.config import turtle
 from kgbench.config.ad_hoc import ad_hoc_name
 from kgbench.config.names import checked_suite, suites_of_results
 from kgbench.engine.published import no_results, whole_suite
-from kgbench.engine.run_state import run_to_continue
 from kgbench.errors import NoStore
 from kgbench.model import Plan
 from kgbench.record import reading
@@ -54,6 +53,17 @@ def plan_of(
     prefix = f"{suite}: " if suite else ""
     plan = replace(plan, name=ad_hoc_name(plan, prefix=prefix, tasks=tasks, models=models))
     return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
+
+
+def run_to_continue(store: Store, plan: Plan) -> RunInfo | None:
+    """Return the newest live run with a plan's name and suite, which the same command continues."""
+    suite = store.iris.mint("suite", suite=plan.suite)
+    for run in reading.runs(store):
+        if run.label == plan.name and run.suite == suite:
+            kinds = {pass_.kind for pass_ in reading.passes(store, run)}
+            if "live" in kinds:
+                return run
+    return None
 
 
 def continued(store: Store, plan: Plan, run: str | None, *, new: bool) -> RunInfo | None:

@@ -28,10 +28,8 @@ from kgbench.engine.calls import (
     describe_attempt,
 )
 from kgbench.engine.planning import Exercise
-from kgbench.engine.progress import Wait
-from kgbench.engine.run_state import RunState
-from kgbench.engine.session import Settings
-from kgbench.engine.stop_signal import StopSignal
+from kgbench.engine.run import Run
+from kgbench.engine.session import StopSignal, Wait
 from kgbench.errors import ProviderError, ProviderRefused, RateLimited
 from kgbench.model import ModelSetup, Plan, Reply, Request
 from kgbench.secrets.detection import scrub
@@ -44,30 +42,22 @@ _SHOWN = 60  # characters of an answer
 _WAY_ROUND = "--no-preflight leaves out the first call"
 
 
-async def first_calls(
-    plan: Plan,
-    exercises: Mapping[str, Sequence[Exercise]],
-    state: RunState,
-    connectors: Mapping[str, Connector],
-    *,
-    settings: Settings,
-    stop: StopSignal,
-) -> dict[str, str]:
+async def first_calls(run: Run, connectors: Mapping[str, Connector]) -> dict[str, str]:
     """Make a first call to each model that has dialogues left to hold and is called directly.
 
     ``connectors`` are keyed by model IRI. A call that fails is retried as every other call of the
     plan is. A rate limit is not a failure, because it shows that the server accepts the key.
-    Nothing is called if ``settings`` have no function ``preflight``, which gets a line for each
+    Nothing is called if the settings have no function ``preflight``, which gets a line for each
     call, each wait and each answer.
 
     Returns, by label, the reason why a model cannot be called: its address, its name, whether a key
     was sent, and the error. Raises :class:`~kgbench.errors.ProviderRefused` with these reasons if
     that holds for every model with dialogues left.
     """
-    if settings.preflight is None:
+    say, plan, exercises = run.settings.preflight, run.plan, run.exercises
+    if say is None:
         return {}
-    say = settings.preflight
-    unfinished = [setup for setup in plan.models if _is_unfinished(plan, exercises, state, setup)]
+    unfinished = [setup for setup in plan.models if _is_unfinished(run, setup)]
     case = next(of_task[0] for of_task in exercises.values()).case
     request = Request((PROMPT,), case, "0", at_most=_AT_MOST)
     tasks: list[asyncio.Task[ProviderError | None]] = []
@@ -78,11 +68,11 @@ async def first_calls(
         if connector is not None and caller is not None and caller.url:
             servers.append((setup, about := _about(setup, caller)))
             say(f"first call: {about}")
-            patience = RetryPolicy(plan.max_retries, settings.patience_scale)
+            patience = RetryPolicy(plan.max_retries, run.settings.patience_scale)
             offered = replace(request, tools=planning.native_tools(plan, exercises, setup))
             first = _First(plan, exercises, setup, connector, caller, say)
             tasks.append(asyncio.create_task(first.call(offered, patience)))
-    results = await _results(tasks, stop)
+    results = await _results(tasks, run.stop)
     failures = {
         setup.label: f"the first call failed: {about}: {error}{_advice(setup, error)}"
         for (setup, about), error in zip(servers, results, strict=True)
@@ -94,14 +84,12 @@ async def first_calls(
     return {label: f"{reason} ({_WAY_ROUND})" for label, reason in failures.items()}
 
 
-def _is_unfinished(
-    plan: Plan, exercises: Mapping[str, Sequence[Exercise]], state: RunState, setup: ModelSetup
-) -> bool:
+def _is_unfinished(run: Run, setup: ModelSetup) -> bool:
     """Return whether ``setup`` has dialogues to hold in this session."""
     return any(
-        stored is None or not (stored.complete or stored.iri in state.closed)
-        for dialogue in planning.planned_dialogues(plan, exercises, setup)
-        for stored in [state.states.get(dialogue.digest)]
+        stored is None or not (stored.complete or stored.iri in run.state.closed)
+        for dialogue in planning.planned_dialogues(run.plan, run.exercises, setup)
+        for stored in [run.state.states.get(dialogue.digest)]
     )
 
 

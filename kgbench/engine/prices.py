@@ -25,6 +25,7 @@ from kgbench.rdf.declared import Declared
 from kgbench.rdf.declared_terms import check_terms
 from kgbench.vocab import DCTERMS, KGB, SKOS
 
+CHARACTERS_PER_TOKEN = 4  # about right for English text; used for estimates only
 _MILLION = Decimal(1_000_000)
 _DATED = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|-\d{8}|-\d{3}|@\d{8})$")
 

@@ -1,445 +1,283 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Execution of a plan: the run that it continues, and all dialogues that are not complete."""
+"""A run that is under way: everything that its dialogues share, from its plan to its writer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
-from decimal import Decimal
+import gc
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
-from kgbench.config.specs import WITHOUT_COST, WITHOUT_PROVIDER
-from kgbench.connectors import find, replay
-from kgbench.connectors.batches import Batches, open_batches
-from kgbench.connectors.calls import Caller
-from kgbench.engine import estimates, planning, prices, published
-from kgbench.engine.batch_client import BatchClient
-from kgbench.engine.batch_rounds import BatchRounds, abandon, refuse_beside
-from kgbench.engine.calls import (
-    CHARACTERS_PER_TOKEN,
-    PASSES,
-    Channel,
-    Connector,
-    ModelClient,
-    RetryPolicy,
-)
-from kgbench.engine.conversation import DialogueResult, Ending
-from kgbench.engine.planning import Exercise, PlannedDialogue
-from kgbench.engine.preflight import first_calls
-from kgbench.engine.progress import Progress, Wait, Watch
-from kgbench.engine.rate_limiter import RateLimiter
-from kgbench.engine.run_state import (
-    RunState,
-    invalidate_outdated,
-    load_run_state,
-    uncounted_tokens,
-)
-from kgbench.engine.session import Session, Settings, session
+from kgbench import clock
+from kgbench.config.specs import WITHOUT_COST
+from kgbench.engine import planning, prices
+from kgbench.engine.judge_queue import JudgeQueue
+from kgbench.engine.planning import PlannedDialogue
+from kgbench.engine.prices import CHARACTERS_PER_TOKEN
+from kgbench.engine.published import PlanExercises
+from kgbench.engine.replies import Replies, open_replies
+from kgbench.engine.run_state import StoredDialogue, load_run_state
+from kgbench.engine.session import Progress, Settings, StopSignal, Watch
 from kgbench.engine.spending import Limits, Spending
-from kgbench.engine.stop_signal import StopSignal
-from kgbench.errors import ProviderRefused, WriteFailed
-from kgbench.model import Call, ModelSetup, Outcome, Plan, Usage
-from kgbench.record.reading import DialogueState
-from kgbench.store.protocol import Store
+from kgbench.engine.writer import Writer
+from kgbench.execution.endpoint import Endpoint
+from kgbench.execution.engines import engine_label
+from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import executor, start_children, workers
+from kgbench.model import Dialogue, ModelSetup, Plan
+from kgbench.record import Recorder, accounts, case_entry, model_entry, reading, task_entry
+from kgbench.record.recorded_results import EndpointResults, Results, recorded
+from kgbench.record.reuse import ReusableAnswers
+from kgbench.software import this_software
+from kgbench.store.iris import id_from, new_id
+from kgbench.store.protocol import Block, Store
 from kgbench.tool_servers.servers import ToolServers
 
-_REFUSALS = 3  # refusals in a row after which a model is not called any more
-Pay = Callable[[str, Usage, int | None], Decimal | None]
+_SWITCH = 0.0005  # seconds
+_REMEMBERED = 20_000  # catalogue entries and task executions
+_switching = threading.Lock()
+_intervals: list[float] = []  # the switch interval at the begin of each open session
 
-_HOLDERS = 2  # dialogues per allowed call, so that judging does not leave call slots unused
 
+class Run:
+    """A plan that is being run: its stored state, its record, its limits and its progress.
 
-async def run_plan(
-    store: Store,
-    plan: Plan,
-    settings: Settings,
-    *,
-    stop: StopSignal | None = None,
-    watch: Watch | None = None,
-    plan_exercises: published.PlanExercises | None = None,
-) -> Progress:
-    """Run every dialogue of ``plan`` that is not complete yet, and return the final counts.
+    Nothing is written before it is :meth:`opened`, and only then it has a ``writer``, ``judges``,
+    ``replies`` and ``reusable`` answers. ``servers`` offer tools to models.
 
-    ``plan_exercises`` are the exercises; without them, those of the plan's tasks are used.
-
-    Raises :class:`~kgbench.errors.TaskError`, :class:`~kgbench.errors.ModelSpecError` or
-    :class:`~kgbench.errors.ResourceError` before anything is written, and
-    :class:`~kgbench.errors.StoreError` when the store cannot be opened for writing. If a write
-    fails later, no further call is made, replies under way are awaited and kept, and
-    :class:`~kgbench.errors.WriteFailed` says what to do.
+    Raises :class:`~kgbench.errors.ModelSpecError` for limits of cost without a price, and for a
+    model that does not support the plan's tool protocol.
     """
-    stop = stop or StopSignal()
-    selection = plan_exercises or published.plan_exercises(
-        store, plan, endpoint=settings.endpoint is not None
-    )
-    exercises = selection.exercises
-    replay.SOURCE.set(store.location)
-    before = load_run_state(store, settings)
-    limits = Limits(plan.max_cost, plan.max_tokens)
-    batched = {s.iri for s in plan.models if plan.batch and s.connector not in WITHOUT_COST}
-    entries = prices.declared(plan.prices)
-    uncounted = {} if limits == Limits() else uncounted_tokens(store, settings, before)
-    spending = Spending(plan.models, entries, before.usage, uncounted, limits, batched=batched)
-    spending.check_budgets(plan)
-    protocols = planning.tool_protocols(plan, exercises)
-    async with AsyncExitStack() as stack:
-        connectors = {
-            setup.iri: await stack.enter_async_context(
-                find(setup.connector).open(setup, plan.call_timeout)
-            )
-            for setup in plan.models
-            if setup.iri not in batched
-        }
-        providers = {
-            setup.iri: await stack.enter_async_context(open_batches(setup, plan.call_timeout))
-            for setup in plan.models
-            if setup.iri in batched
-        }
-        servers = await stack.enter_async_context(
-            ToolServers(plan.models, plan.judge_timeout, may_start=settings.start_tool_servers)
-        )
-        if settings.run is not None and settings.abandon_batches:
-            await abandon(store, settings.run, plan, settings.journal)
-        elif settings.run is not None:
-            refuse_beside(store, settings.run, plan, batched)
-        unreachable = (
-            await first_calls(plan, exercises, before, connectors, settings=settings, stop=stop)
-            if spending.reached is None
-            else {}
-        )
-        able = not stop.requested and spending.reached is None
-        called = [setup for setup in plan.models if able and setup.label not in unreachable]
-        planned = planning.planned_dialogues
-        repeated = (d for setup in called for d in planned(plan, exercises, setup))
-        invalidate_outdated(store, settings, before, repeated)
-        dialogues = planning.dialogue_count(plan, exercises) * len(plan.models)
-        opened = await stack.enter_async_context(
-            session(
-                store,
-                plan,
-                settings,
-                dialogues=dialogues,
-                prices=spending.prices_to_record(plan.models),
-                later_metrics=selection.later_metrics,
-                judged=selection.judged,
-                servers=servers,
-                failed=stop.fail,
-                costs={iri: p.cost for iri, p in spending.prices.items() if p is not None},
-            )
-        )
-        progress = Progress(
-            opened.recorder.run,
-            dialogues,
-            passed_over=selection.passed_over,
-            tool_protocols=protocols,
-            stopped_models=unreachable,
-        )
-        for line in planning.describe_protocols(protocols):
-            settings.tell(line)
-        settings.journal.note("session", run=progress.run, planned=dialogues)
-        work = _Work(
-            opened,
-            plan,
-            exercises,
-            settings=settings,
-            run_state=before,
-            spending=spending,
-            progress=progress,
-            stop=stop,
-            watch=watch or (lambda _: None),
-        )
-        await work.run_all(connectors, providers)
-    progress.unclaimed = opened.replies.unstored()
-    settings.journal.note("end", run=progress.run, complete=progress.complete, why=progress.limit)
-    return progress
 
-
-class _Work:
-    """The dialogues of a session, held by a fixed number of workers per model."""
+    writer: Writer
+    judges: JudgeQueue
+    replies: Replies
+    reusable: ReusableAnswers
+    servers: ToolServers
 
     def __init__(
         self,
-        session: Session,
+        store: Store,
         plan: Plan,
-        exercises: Mapping[str, Sequence[Exercise]],
-        *,
         settings: Settings,
-        run_state: RunState,
-        spending: Spending,
-        progress: Progress,
+        selection: PlanExercises,
+        *,
         stop: StopSignal,
         watch: Watch,
     ) -> None:
-        self._session = session
-        self._plan = plan
-        self._exercises = exercises
-        self._settings = settings
-        self._run_state = run_state
-        self._spending = spending
-        self._progress = progress
-        self._stop = stop
-        self._watch = watch
-        self._refused: dict[str, int] = {}
-        self._holders = plan.concurrency * _HOLDERS  # of a model
-
-    async def run_all(
-        self, connectors: Mapping[str, Connector], providers: Mapping[str, Batches]
-    ) -> None:
-        """Hold all dialogues; return when none is left, or when a stop is requested.
-
-        ``connectors`` are for models called directly, ``providers`` for models asked in batches.
-        """
-        setups = {setup.iri: setup for setup in self._plan.models}
-        clients = {
-            iri: self._client(setups[iri], connector) for iri, connector in connectors.items()
-        }
-        giving_up = asyncio.Event()  # of batches, which a limit that is reached does not do
-        tasks = []
-        for setup in self._plan.models:
-            dialogues = self._todo(setup)
-            if setup.iri in providers:
-                client = BatchClient(
-                    providers[setup.iri],
-                    self._settings.journal,
-                    giving_up,
-                    self._settings.patience_scale,
-                )
-                works = [self._work_in_batches(dialogues, self._batching(setup, client))]
-            else:
-                works = [self._worker(dialogues, clients[setup.iri]) for _ in range(self._holders)]
-            tasks += [asyncio.create_task(self._stopping_all(work)) for work in works]
-
-        def stopping() -> None:
-            for client in clients.values():
-                client.stop(at_once=self._stop.failure is not None)
-            if self._stop.reason is None:
-                giving_up.set()
-
-        self._stop.watch(tasks, stopping)
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        self._progress.requests = sum(client.requests for client in clients.values())
-        self._progress.timeouts = sum(client.timeouts for client in clients.values())
-        ends = {iri: getattr(model, "restarted", None) for iri, model in connectors.items()}
-        self._progress.restarts = {setups[iri].label: end for iri, end in ends.items() if end}
-        unfinished = self._stop.requested and not self._progress.finished
-        self._progress.limit = self._stop.reason if unfinished else None
-        self._progress.interrupted = unfinished and self._stop.reason is None
-        if self._stop.failure is not None:
-            raise self._explained(self._stop.failure)
-        for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError):
-                raise result
-
-    async def _stopping_all(self, work: Coroutine[None, None, None]) -> None:
-        """Do ``work``; if it fails, the other workers make no further calls."""
-        try:
-            await work
-        except Exception as error:
-            self._stop.fail(error)
-            raise
-
-    def _explained(self, failure: BaseException) -> BaseException:
-        """Add to a failed write how many replies the log keeps, and how to continue."""
-        if not isinstance(failure, WriteFailed):
-            return failure
-        replies = self._session.replies
-        message = f"{failure}; nothing more was asked"
-        if number := replies.unstored():
-            message += f", and {number} replies that the store does not have are in {replies.file}"
-        error = WriteFailed(f"{message}: make room, and the same command continues")
-        error.__cause__ = failure
-        return error
-
-    def _client(self, setup: ModelSetup, connector: Connector) -> ModelClient:
-        settings, plan = self._settings, self._plan
-        same = setup.sampling.get("temperature") == 0
-        free = setup.connector in WITHOUT_PROVIDER  # repeating its calls costs nothing
-        caller: Caller | None = getattr(connector, "caller", None)
-
-        def waiting(wait: Wait) -> None:
-            self._progress.waits[setup.label] = wait
-            self._watch(self._progress)
-
-        return ModelClient(
-            connector,
-            RateLimiter(
-                min(plan.concurrency, getattr(connector, "slots", None) or plan.concurrency),
-                requests_per_minute=plan.requests_per_minute,
-                tokens_per_minute=plan.tokens_per_minute,
-                passes=0 if free else PASSES,
-                near=caller is not None and caller.near,
-            ),
-            RetryPolicy(plan.max_retries, settings.patience_scale, same=same),
-            deadline=getattr(connector, "deadline", plan.call_timeout),
-            journal=settings.journal,
-            stopping=self._stop.event,
-            replies=None if free else self._session.replies,
-            waiting=waiting,
+        self.store = store
+        self.plan = plan
+        self.settings = settings
+        self.exercises = selection.exercises
+        self.stop = stop
+        self.watch = watch
+        self.journal = settings.journal
+        run_id = new_id() if settings.run is None else settings.run.id
+        self.recorder = Recorder(store.iris, run_id, id_from(f"live/{run_id}"))
+        self.state = load_run_state(store, settings)
+        paid = [setup.iri for setup in plan.models if setup.connector not in WITHOUT_COST]
+        self.batched = set(paid) if plan.batch else set()
+        self.spending = self._spending()
+        self.spending.check_budgets(plan)
+        self.progress = Progress(
+            self.recorder.run,
+            planning.dialogue_count(plan, self.exercises) * len(plan.models),
+            passed_over=selection.passed_over,
+            tool_protocols=planning.tool_protocols(plan, self.exercises),
         )
+        self._selection = selection
+        self._written: dict[str, None] = {}  # the latest used last
 
-    def _todo(self, setup: ModelSetup) -> Iterator[PlannedDialogue]:
-        limit, begun = self._settings.limit, 0
-        for planned in planning.planned_dialogues(self._plan, self._exercises, setup):
-            state = self._run_state.states.get(planned.digest)
+    def _spending(self) -> Spending:
+        plan, run, used = self.plan, self.settings.run, self.state.usage
+        limits = Limits(plan.max_cost, plan.max_tokens)
+        uncounted = {}
+        if limits != Limits() and run is not None and any(u.uncounted for u in used.values()):
+            # This reads the texts of answers, and is needed only where a limit counts them.
+            characters = accounts.uncounted_characters(self.store, run.graph)
+            uncounted = {iri: number // CHARACTERS_PER_TOKEN for iri, number in characters.items()}
+        entries = prices.declared(plan.prices)
+        return Spending(plan.models, entries, used, uncounted, limits, batched=self.batched)
+
+    # --- its dialogues --------------------------------------------------------------------------
+
+    def dialogues(self, setup: ModelSetup) -> Iterator[PlannedDialogue]:
+        """Yield the dialogues of a model that are to be held, and count the others."""
+        limit, begun = self.settings.limit, 0
+        for planned in planning.planned_dialogues(self.plan, self.exercises, setup):
+            state = self.state.states.get(planned.digest)
             if state is not None and state.complete:
-                self._progress.before += 1
-                self._progress.invalidated += state.iri in self._run_state.invalidated
-            elif state is not None and state.iri in self._run_state.closed:
-                self._progress.left_open += 1
-            elif setup.label not in self._progress.stopped_models:
+                self.progress.before += 1
+                self.progress.invalidated += state.iri in self.state.invalidated
+            elif state is not None and state.iri in self.state.closed:
+                self.progress.left_open += 1
+            elif setup.label not in self.progress.stopped_models:
                 begun += 1
                 if limit is None or begun <= limit:
                     yield planned
 
-    def _batching(self, setup: ModelSetup, client: BatchClient) -> BatchRounds:
-        session, settings = self._session, self._settings
+    async def stored(self, planned: PlannedDialogue) -> StoredDialogue:
+        """Read the stored part of a dialogue; in a thread, while replies must be read."""
+        known = (planned, self.store, self.recorder.pass_graph)
+        if planned.digest in self.state.states:
+            return await asyncio.to_thread(self.state.stored, *known)
+        return self.state.stored(*known)
 
-        def awaiting(answers: int) -> None:
-            self._progress.awaited += answers
-            self._watch(self._progress)
-
-        return BatchRounds(
-            setup,
-            client,
-            store=session.store,
-            recorder=session.recorder,
-            writer=session.writer,
-            replies=session.replies,
-            retry_policy=RetryPolicy(self._plan.max_retries, settings.patience_scale),
-            journal=settings.journal,
-            stop=self._stop,
-            awaiting=awaiting,
-        )
-
-    async def _work_in_batches(
-        self, dialogues: Iterator[PlannedDialogue], rounds: BatchRounds
-    ) -> None:
-        """Hold the dialogues of a model round by round, until none is open and none is left."""
-        await rounds.fetch_earlier()
-        open_: list[PlannedDialogue] = []
-        later = next(dialogues, None)
-        while open_ or later is not None:
-            later = self._begin_round(open_, later, dialogues, rounds)
-            open_ = await self._hold_round(open_, rounds)
-            await rounds.close_stored()
-            if rounds.ended:
-                break
-            if open_:
-                await rounds.submit_and_fetch()
-            elif later is not None:
-                await self._room()
-        if rounds.refused is not None:
-            self._progress.stopped_models[rounds.setup.label] = rounds.refused
-
-    def _begin_round(
-        self,
-        open_: list[PlannedDialogue],
-        later: PlannedDialogue | None,
-        dialogues: Iterator[PlannedDialogue],
-        rounds: BatchRounds,
-    ) -> PlannedDialogue | None:
-        """Add dialogues to the open ones; return the first of later rounds, if there is one."""
-        characters = sum(len(planned.exercise.prompt) for planned in open_)
-        while later is not None and rounds.room(len(open_), characters):
-            begun = self._may_begin(later, *estimates.most(later.exercise))
-            if not begun:
-                return later if begun is None else None
-            open_.append(later)
-            characters += len(later.exercise.prompt)
-            later = next(dialogues, None)
-        return later
-
-    async def _hold_round(
-        self, dialogues: Sequence[PlannedDialogue], rounds: BatchRounds
-    ) -> list[PlannedDialogue]:
-        """Hold dialogues as far as their answers go, and return those that stay open."""
-        left = iter(dialogues)
-        open_: list[PlannedDialogue] = []
-
-        async def holder() -> None:
-            for planned in left:
-                if rounds.given_up:
-                    return
-                result = await self._hold(planned, rounds)
-                if result.ending is Ending.OPEN:
-                    open_.append(planned)
-                    if result.calls or result.recovered:
-                        state = DialogueState(result.dialogue, complete=False)
-                        self._run_state.states[planned.digest] = state
-
-        await asyncio.gather(*(holder() for _ in range(self._holders)))
-        return open_
-
-    async def _worker(self, dialogues: Iterator[PlannedDialogue], client: ModelClient) -> None:
-        for planned in dialogues:
-            if self._stop.requested:
-                return
-            read = len(planned.exercise.prompt) // CHARACTERS_PER_TOKEN
-            while (begun := self._may_begin(planned, read)) is None:
-                await self._room()
-            if not begun:
-                return
-            await self._hold(planned, client)
-
-    def _may_begin(self, planned: PlannedDialogue, read: int, written: int = 0) -> bool | None:
+    def may_begin(self, planned: PlannedDialogue, read: int, written: int = 0) -> bool | None:
         """Return whether a dialogue of about these tokens may begin; ``None`` means not yet.
 
         If a limit leaves no room for it although no dialogue is under way, the run stops.
         """
-        if self._stop.requested:
+        if self.stop.requested:
             return False
-        limit = self._spending.begin(planned.model.iri, read, written)
-        if limit is not None and self._spending.under_way:
+        limit = self.spending.begin(planned.model.iri, read, written)
+        if limit is not None and self.spending.under_way:
             return None
         if limit is not None:
-            self._stop.limit_reached(limit)
+            self.stop.limit_reached(limit)
         return limit is None
 
-    async def _room(self) -> None:
+    async def room(self) -> None:
         """Wait until a dialogue ends, which may make room for another, or the run stops."""
-        if self._spending.under_way:
-            await self._stop.or_else(self._spending.one_ended())
+        if self.spending.under_way:
+            await self.stop.or_else(self.spending.one_ended())
 
-    async def _hold(self, planned: PlannedDialogue, channel: Channel) -> DialogueResult:
-        session = self._session
-        known = (planned, session.store, session.recorder.pass_graph)
-        # In a thread, because it executes queries while replies must be read.
-        if planned.digest in self._run_state.states:
-            stored = await asyncio.to_thread(self._run_state.stored, *known)
-        else:
-            stored = self._run_state.stored(*known)
-        result = await self._session.conversations.hold(planned, channel, stored)
-        waits = result.ending is Ending.OPEN and isinstance(channel, BatchRounds)
-        self._count(planned, result, pay=self._spending.pay if waits else self._spending.end)
-        return result
+    def first_entries(self, planned: PlannedDialogue, dialogue: Dialogue) -> list[Block]:
+        """Return catalogue entries and the task execution, unless an earlier dialogue needed them.
 
-    def _count(self, planned: PlannedDialogue, result: DialogueResult, pay: Pay) -> None:
-        progress, model = self._progress, planned.model
-        cost = pay(model.iri, result.usage, result.uncounted)
-        if cost is None:
-            progress.unpriced.add(model.label)
-        else:
-            progress.cost += cost
-        progress.calls += result.calls
-        progress.recovered += result.recovered
-        progress.input_tokens += result.usage.input or 0
-        progress.output_tokens += result.usage.output or 0
-        progress.complete += result.ending is Ending.COMPLETE
-        progress.failed += result.ending is Ending.FAILED
-        self._note_failure(model, result.failure)
-        self._watch(progress)
+        Only the latest are remembered, since a long run can have a case for each dialogue. An entry
+        that was forgotten is written again, which changes nothing.
+        """
+        recorder, iris = self.recorder, self.store.iris
+        task, case, model = planned.exercise.task, planned.exercise.case, planned.model
+        execution = dialogue.iri.rpartition("/")[0]
+        catalogue: list[str] = []
+        blocks = []
+        if self._is_new(model.iri):
+            catalogue += model_entry(model)
+        if self._is_new(task.iri) and not planned.exercise.recorded:
+            catalogue += task_entry(iris, task)
+        if self._is_new(case.iri) and not planned.exercise.recorded:
+            catalogue += case_entry(iris, case, task.version)
+        if self._is_new(execution):
+            lines = recorder.execution_triples(execution, model.iri, task.iri)
+            blocks.append(Block(recorder.run_graph, lines))
+        return [Block(iris.catalogue, catalogue), *blocks] if catalogue else blocks
 
-    def _note_failure(self, model: ModelSetup, failure: Call | None) -> None:
-        """Count a failure; stop a model that refuses several calls in a row (wrong key or name)."""
-        if failure is None:
-            self._refused.pop(model.iri, None)
-            return
-        assert failure.failure is not None
-        message = failure.error or str(failure.failure)
-        self._progress.failures[message] = self._progress.failures.get(message, 0) + 1
-        refused = failure.failure is Outcome.PROVIDER_ERROR and message.startswith(
-            ProviderRefused.__name__
+    def _is_new(self, iri: str) -> bool:
+        is_new = iri not in self._written
+        self._written.pop(iri, None)
+        self._written[iri] = None
+        if len(self._written) > _REMEMBERED:
+            del self._written[next(iter(self._written))]
+        return is_new
+
+    # --- a session of work ----------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Record the begin of a session, start the writer and the judges, and end them in order."""
+        store, settings, recorder, failed = self.store, self.settings, self.recorder, self.stop.fail
+        log = open_replies(
+            store, recorder.run_id, sync=settings.fsync, failed=failed, tell=settings.tell
         )
-        self._refused[model.iri] = self._refused.get(model.iri, 0) + 1 if refused else 0
-        if self._refused[model.iri] >= _REFUSALS:
-            self._progress.stopped_models[model.label] = message
+        with _short_switch_interval(), _frozen_memory(), log as self.replies:
+            async with self._judging() as self.judges:
+                run = settings.run
+                number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
+                store.write(self._beginning(number))
+                self.progress.began = time.monotonic()
+                self.writer = Writer(store, asyncio.get_running_loop(), failed)
+                models = [m.iri for m in self.plan.models] if settings.reuse_answers else []
+                self.reusable = ReusableAnswers(store, models, recorder.run_graph)
+                try:
+                    yield
+                finally:
+                    await self.judges.close()
+                    end = recorder.session_end(number, clock.now())
+                    self.writer.post([Block(recorder.run_graph, [end])])
+                    await self.writer.close()
+                    store.publish_soon()
+
+    def _beginning(self, number: int) -> list[Block]:
+        """Return the software, the run and its live pass if they are new, and a session."""
+        recorder, settings, plan, iris = self.recorder, self.settings, self.plan, self.store.iris
+        software, now = this_software(), clock.now()
+        agent = software.iri(iris)
+        blocks = [Block(iris.catalogue, software.entry(iris))]
+        if settings.run is None:
+            suite = iris.mint("suite", suite=plan.suite)
+            engine = engine_label(settings.engine)
+            blocks += recorder.run_blocks(label=plan.name, suite=suite, started=now)
+            blocks += recorder.pass_blocks(kind="live", started=now, agent=agent, engine=engine)
+        if settings.endpoint is not None:
+            blocks.append(recorder.pass_facts(endpoints=[settings.endpoint]))
+        if self._selection.later_metrics:
+            blocks.append(recorder.pass_metrics(self._selection.later_metrics))
+        if self._selection.judged:
+            blocks.append(recorder.pass_facts(judged=self._selection.judged))
+        lines = recorder.session_start(number, clock.now(), agent, plan, self.progress.planned)
+        for paid in self.spending.prices_to_record(plan.models):
+            lines += recorder.session_price(number, paid)
+        return [*blocks, Block(recorder.run_graph, lines)]
+
+    @asynccontextmanager
+    async def _judging(self) -> AsyncIterator[JudgeQueue]:
+        """Start the judges, and shut them down at the end of the session."""
+        limits = JudgeLimits(seconds=self.plan.judge_timeout, engine=self.settings.engine)
+        chosen = self.settings.executor
+        pool = executor(chosen) if isinstance(chosen, str) else chosen
+        start_children(pool, limits, self.plan.classes)
+        try:
+            yield JudgeQueue(pool, limits, workers(pool), self._endpoint())
+        finally:
+            await asyncio.get_running_loop().run_in_executor(None, pool.shutdown)
+
+    def _endpoint(self) -> EndpointResults | None:
+        """Return the endpoint, if any, with its recorded results for the answers of the run."""
+        if self.settings.endpoint is None:
+            return None
+        noted: dict[str, Results] = {}
+        if self.settings.run is not None:
+            for execution in reading.executions(self.store, self.recorder.run_graph):
+                noted |= recorded(self.store, [self.recorder.pass_graph], execution)
+        return EndpointResults(
+            Endpoint(self.settings.endpoint, self.plan.judge_timeout).select, noted
+        )
+
+
+@contextmanager
+def _short_switch_interval() -> Iterator[None]:
+    """Shorten the interpreter's thread switch interval during a session.
+
+    The threads that write and judge return from work outside the interpreter many times a second.
+    With the default interval of 5 ms each return waits that long for the event loop, which costs a
+    tenth of the run time when answers come immediately.
+    """
+    with _switching:
+        _intervals.append(sys.getswitchinterval())
+        sys.setswitchinterval(min(_intervals[0], _SWITCH))
+    try:
+        yield
+    finally:
+        with _switching:
+            usual = _intervals[0]
+            _intervals.pop()
+            if not _intervals:  # sessions may end in another order than they began
+                sys.setswitchinterval(usual)
+
+
+@contextmanager
+def _frozen_memory() -> Iterator[None]:
+    """Exclude the objects that exist now from garbage collection, which stops the event loop.
+
+    A full collection over all modules takes 40 ms, in which no arrived reply is read.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -3,21 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgbench.engine.calls import CHARACTERS_PER_TOKEN
-from kgbench.engine.conversation import StoredDialogue
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.engine.session import Settings
-from kgbench.model import Plan
+from kgbench.model import Turn
 from kgbench.record import accounts, invalidation, reading
 from kgbench.record.dialogues import dialogues
-from kgbench.record.reading import DialogueState, RunInfo
+from kgbench.record.reading import DialogueState
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 
 _TOO_LONG = "the conversation was too long, and is repeated as requested (--retry-errors)"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDialogue:
+    """The stored part of a dialogue: its answered turns, and the number of calls per round.
+
+    ``evaluations`` are the IRIs of the stored evaluations of its answers. ``again`` is the number
+    of invalidated dialogues with the same identity.
+    """
+
+    turns: Sequence[Turn] = ()
+    calls: Mapping[int, int] = field(default_factory=dict)
+    again: int = 0
+    evaluations: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +42,11 @@ class RunState:
     are the IRIs of complete dialogues that are to be repeated, by identity.
     """
 
-    states: dict[str, DialogueState]
-    closed: Collection[str]
-    invalidated: Collection[str]
-    invalid: Mapping[str, int]
-    usage: Mapping[str, accounts.Usage]
+    states: dict[str, DialogueState] = field(default_factory=dict)
+    closed: Collection[str] = ()
+    invalidated: Collection[str] = ()
+    invalid: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, accounts.Usage] = field(default_factory=dict)
     outdated: Mapping[str, str] = field(default_factory=dict)
 
     def stored(self, planned: PlannedDialogue, store: Store, pass_graph: str) -> StoredDialogue:
@@ -51,21 +63,10 @@ class RunState:
         return StoredDialogue(answered, calls, again, {row["entity"].value for row in rows})
 
 
-def run_to_continue(store: Store, plan: Plan) -> RunInfo | None:
-    """Return the newest live run with a plan's name and suite, which the same command continues."""
-    suite = store.iris.mint("suite", suite=plan.suite)
-    for run in reading.runs(store):
-        if run.label == plan.name and run.suite == suite:
-            kinds = {pass_.kind for pass_ in reading.passes(store, run)}
-            if "live" in kinds:
-                return run
-    return None
-
-
 def load_run_state(store: Store, settings: Settings) -> RunState:
     """Read the state of the run that ``settings`` continue; it is empty for a new run."""
     if settings.run is None:
-        return RunState({}, (), (), {}, {})
+        return RunState()
     graph = settings.run.graph
     states = reading.all_states(store, graph)
     invalidated = reading.invalid(store, graph)
@@ -84,8 +85,7 @@ def load_run_state(store: Store, settings: Settings) -> RunState:
     current = {digest: group[-1] for digest, group in states.items() if group[-1].iri not in again}
     failed = () if settings.retry_errors is not False else accounts.failed_dialogues(store, graph)
     closed = {*invalidated, *failed}
-    usage = accounts.usage(store, graph)
-    return RunState(current, closed, invalidated, invalid, usage, outdated)
+    return RunState(current, closed, invalidated, invalid, accounts.usage(store, graph), outdated)
 
 
 def invalidate_outdated(
@@ -105,14 +105,3 @@ def _overflowed(store: Store, graph: str) -> set[str]:
     """Return the dialogues that ended because the conversation was too long for the model."""
     rows = store.query(fill("overflowed-dialogues.rq", graph=graph))
     return {row["dialogue"].value for row in rows}
-
-
-def uncounted_tokens(store: Store, settings: Settings, state: RunState) -> dict[str, int]:
-    """Return about how many tokens answers without counts have, by model IRI.
-
-    This reads the texts of such answers, and is needed only where a limit counts them.
-    """
-    if settings.run is None or not any(used.uncounted for used in state.usage.values()):
-        return {}
-    characters = accounts.uncounted_characters(store, settings.run.graph)
-    return {model: number // CHARACTERS_PER_TOKEN for model, number in characters.items()}

@@ -1,44 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session of work on a run: its recorded begin and end, and the writer and judges between."""
+"""What the caller of a run sets, sees and can stop: its settings, its progress and a signal."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 
-from kgbench import clock
-from kgbench.engine.conversation import Conversations
 from kgbench.engine.journal import Journal
-from kgbench.engine.judge_queue import JudgeQueue
-from kgbench.engine.planning import PlannedDialogue
-from kgbench.engine.replies import OnFailure, Replies, open_replies
-from kgbench.engine.writer import Writer
-from kgbench.execution.endpoint import Endpoint
-from kgbench.execution.engines import engine_label
-from kgbench.execution.judging import JudgeLimits
-from kgbench.execution.pools import executor, start_children, workers
-from kgbench.model import Dialogue, Plan
-from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
-from kgbench.record.accounts import SessionPrice
 from kgbench.record.reading import RunInfo
-from kgbench.record.recorded_results import EndpointResults, Results, recorded
-from kgbench.record.reuse import ReusableAnswers
-from kgbench.software import this_software
-from kgbench.store.iris import id_from, new_id
-from kgbench.store.protocol import Block, Store
-from kgbench.tool_servers.servers import ToolServers
-from kgbench.tools.budget import Cost
-
-_SWITCH = 0.0005  # seconds
-_REMEMBERED = 20_000  # catalogue entries and task executions
-_switching = threading.Lock()
-_intervals: list[float] = []  # the switch interval at the begin of each open session
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,201 +49,150 @@ class Settings:
     journal: Journal = field(default_factory=Journal)
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A wait before the retry of a failed call.
+
+    ``reason`` is the failure and the host (``429 from 127.0.0.1:4111``), ``until`` a time of
+    :func:`time.monotonic`.
+    """
+
+    reason: str
+    until: float
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the next attempt, at least 0."""
+        return max(0.0, self.until - time.monotonic())
+
+    def __str__(self) -> str:
+        return f"waiting: {self.reason}, next attempt in {math.ceil(self.seconds_left)} s"
+
+
 @dataclass(slots=True)
-class Session:
-    """The objects that the dialogues of a session share."""
+class Progress:
+    """The counts of a session.
 
-    store: Store
-    recorder: Recorder
-    conversations: Conversations
-    writer: Writer
-    replies: Replies
-
-
-@asynccontextmanager
-async def session(
-    store: Store,
-    plan: Plan,
-    settings: Settings,
-    *,
-    dialogues: int,
-    prices: Sequence[SessionPrice],
-    later_metrics: Mapping[str, str],
-    judged: Sequence[str] = (),
-    servers: ToolServers,
-    failed: OnFailure,
-    costs: Mapping[str, Cost] | None = None,
-) -> AsyncIterator[Session]:
-    """Begin a session on a run of ``dialogues`` dialogues in total, and end it in order.
-
-    See :class:`~kgbench.engine.published.PlanExercises` for ``later_metrics`` and ``judged``, and
-    :class:`~kgbench.engine.conversation.Conversations` for ``costs``. ``servers`` offer tools to
-    models. ``failed`` is called in the event loop with the error of a failed write.
-    """
-    run_id = new_id() if settings.run is None else settings.run.id
-    recorder = Recorder(store.iris, run_id, id_from(f"live/{run_id}"))
-    with (
-        _short_switch_interval(),
-        _frozen_memory(),
-        open_replies(
-            store, run_id, sync=settings.fsync, failed=failed, tell=settings.tell
-        ) as replies,
-    ):
-        async with _judging(store, recorder, plan, settings) as desk:
-            blocks = _opening(store, recorder, plan, settings)
-            if later_metrics:
-                blocks.append(recorder.pass_metrics(later_metrics))
-            if judged:
-                blocks.append(recorder.pass_facts(judged=judged))
-            run = settings.run
-            number = 0 if run is None else reading.session_count(store, run.iri, run.graph)
-            lines = _start(store, recorder, plan, number=number, dialogues=dialogues)
-            lines += [line for paid in prices for line in recorder.session_price(number, paid)]
-            blocks.append(Block(recorder.run_graph, lines))
-            store.write(blocks)
-            loop = asyncio.get_running_loop()
-            writer = Writer(store, loop, failed)
-            models = [model.iri for model in plan.models] if settings.reuse_answers else []
-            conversations = Conversations(
-                recorder,
-                writer,
-                desk,
-                entries=_Entries(recorder).first_used,
-                earlier=ReusableAnswers(store, models, recorder.run_graph),
-                replies=replies,
-                servers=servers,
-                costs=costs,
-            )
-            try:
-                yield Session(store, recorder, conversations, writer, replies)
-            finally:
-                await desk.close()
-                end = recorder.session_end(number, clock.now())
-                writer.post([Block(recorder.run_graph, [end])])
-                await writer.close()
-                store.publish_soon()
-
-
-@contextmanager
-def _short_switch_interval() -> Iterator[None]:
-    """Shorten the interpreter's thread switch interval during a session.
-
-    The threads that write and judge return from work outside the interpreter many times a second.
-    With the default interval of 5 ms each return waits that long for the event loop, which costs a
-    tenth of the run time when answers come immediately.
-    """
-    with _switching:
-        _intervals.append(sys.getswitchinterval())
-        sys.setswitchinterval(min(_intervals[0], _SWITCH))
-    try:
-        yield
-    finally:
-        with _switching:
-            usual = _intervals[0]
-            _intervals.pop()
-            if not _intervals:  # sessions may end in another order than they began
-                sys.setswitchinterval(usual)
-
-
-@contextmanager
-def _frozen_memory() -> Iterator[None]:
-    """Exclude the objects that exist now from garbage collection, which stops the event loop.
-
-    A full collection over all modules takes 40 ms, in which no arrived reply is read.
-    """
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
-@asynccontextmanager
-async def _judging(
-    store: Store, recorder: Recorder, plan: Plan, settings: Settings
-) -> AsyncIterator[JudgeQueue]:
-    """Start the judges, and shut them down at the end of the session."""
-    limits = JudgeLimits(seconds=plan.judge_timeout, engine=settings.engine)
-    pool_setting = settings.executor
-    pool = executor(pool_setting) if isinstance(pool_setting, str) else pool_setting
-    start_children(pool, limits, plan.classes)
-    try:
-        yield JudgeQueue(pool, limits, workers(pool), _asking(store, recorder, plan, settings))
-    finally:
-        await asyncio.get_running_loop().run_in_executor(None, pool.shutdown)
-
-
-def _start(
-    store: Store, recorder: Recorder, plan: Plan, *, number: int, dialogues: int
-) -> list[str]:
-    agent = this_software().iri(store.iris)
-    return recorder.session_start(number, clock.now(), agent, plan, dialogues)
-
-
-def _opening(store: Store, recorder: Recorder, plan: Plan, settings: Settings) -> list[Block]:
-    """Return blocks that describe the software and, for a new run, the run and its live pass."""
-    software = this_software()
-    blocks = [Block(store.iris.catalogue, software.entry(store.iris))]
-    if settings.run is None:
-        now = clock.now()
-        suite = store.iris.mint("suite", suite=plan.suite)
-        blocks += recorder.run_blocks(label=plan.name, suite=suite, started=now)
-        blocks += recorder.pass_blocks(
-            kind="live",
-            started=now,
-            agent=software.iri(store.iris),
-            engine=engine_label(settings.engine),
-        )
-    if settings.endpoint is not None:
-        blocks.append(recorder.pass_facts(endpoints=[settings.endpoint]))
-    return blocks
-
-
-def _asking(
-    store: Store, recorder: Recorder, plan: Plan, settings: Settings
-) -> EndpointResults | None:
-    """Return the endpoint, if any, with its recorded results for the answers of the run."""
-    if settings.endpoint is None:
-        return None
-    noted: dict[str, Results] = {}
-    if settings.run is not None:
-        for execution in reading.executions(store, recorder.run_graph):
-            noted |= recorded(store, [recorder.pass_graph], execution)
-    return EndpointResults(Endpoint(settings.endpoint, plan.judge_timeout).select, noted)
-
-
-class _Entries:
-    """Catalogue entries and task executions, written with the first dialogue that needs them.
-
-    Only the latest are remembered, since a long run can have a case for each dialogue. An entry
-    that was forgotten is written again, which changes nothing.
+    ``before`` dialogues were complete when it began; of these, ``invalidated`` ones do not count
+    and are not run again, as requested. ``left_open`` ones failed in an earlier session and are not
+    retried, as requested. ``awaited`` answers are under way in batches. ``requests`` are the
+    attempts of calls that were not made in batches, ``timeouts`` those without an answer in time.
+    ``recovered`` answers had been received by an earlier session and were not requested again;
+    ``unclaimed`` ones stay in the reply log: of other dialogues, or not parsable. Tokens
+    and ``cost`` (USD) are this session's; ``unpriced`` names the models without a price. ``waits``
+    has the last wait of each model by label, even if it is over. ``passed_over`` lists the
+    imported cases that are left out, ``tool_protocols`` the models (labels) by tool protocol.
+    ``restarts`` says of local models (labels) why their engine was started again.
     """
 
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self._written: dict[str, None] = {}  # the latest used last
+    run: str
+    planned: int
+    before: int = 0
+    invalidated: int = 0
+    complete: int = 0
+    failed: int = 0
+    left_open: int = 0
+    calls: int = 0
+    requests: int = 0
+    timeouts: int = 0
+    awaited: int = 0
+    recovered: int = 0
+    unclaimed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: Decimal = Decimal(0)
+    unpriced: set[str] = field(default_factory=set)
+    failures: dict[str, int] = field(default_factory=dict)
+    waits: dict[str, Wait] = field(default_factory=dict)
+    stopped_models: dict[str, str] = field(default_factory=dict)
+    passed_over: tuple[str, ...] = ()
+    tool_protocols: dict[str, list[str]] = field(default_factory=dict)
+    restarts: dict[str, str] = field(default_factory=dict)
+    interrupted: bool = False
+    limit: str | None = None
+    began: float = field(default_factory=time.monotonic)
 
-    def first_used(self, planned: PlannedDialogue, dialogue: Dialogue) -> list[Block]:
-        recorder, iris = self._recorder, self._recorder.iris
-        task, case, model = planned.exercise.task, planned.exercise.case, planned.model
-        execution = dialogue.iri.rpartition("/")[0]
-        catalogue: list[str] = []
-        blocks = []
-        if self._new(model.iri):
-            catalogue += model_entry(model)
-        if self._new(task.iri) and not planned.exercise.recorded:
-            catalogue += task_entry(iris, task)
-        if self._new(case.iri) and not planned.exercise.recorded:
-            catalogue += case_entry(iris, case, task.version)
-        if self._new(execution):
-            lines = recorder.execution_triples(execution, model.iri, task.iri)
-            blocks.append(Block(recorder.run_graph, lines))
-        return [Block(iris.catalogue, catalogue), *blocks] if catalogue else blocks
+    @property
+    def valid(self) -> int:
+        """The number of complete dialogues whose results count."""
+        return self.before + self.complete - self.invalidated
 
-    def _new(self, iri: str) -> bool:
-        is_new = iri not in self._written
-        self._written.pop(iri, None)
-        self._written[iri] = None
-        if len(self._written) > _REMEMBERED:
-            del self._written[next(iter(self._written))]
-        return is_new
+    @property
+    def finished(self) -> bool:
+        """Whether every planned dialogue is complete; it may have been invalidated since."""
+        return self.before + self.complete == self.planned
+
+    @property
+    def rate(self) -> float:
+        """Dialogues per second in this session, failed ones included."""
+        return (self.complete + self.failed) / max(time.monotonic() - self.began, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds for the remaining dialogues; ``None`` before the first has ended."""
+        remaining = self.planned - self.before - self.complete - self.failed - self.left_open
+        return remaining / self.rate if self.rate > 0 else None
+
+    @property
+    def waiting(self) -> Wait | None:
+        """The current wait that ends last, or ``None``."""
+        waits = [wait for wait in self.waits.values() if wait.seconds_left > 0]
+        return max(waits, key=lambda wait: wait.until, default=None)
+
+
+Watch = Callable[[Progress], None]
+
+
+class StopSignal:
+    """A request to stop a run.
+
+    After the first request no dialogue is begun; a second one cancels the dialogues in flight.
+    ``reason`` is set when a limit stopped the run, not a person. ``failure`` is an error that
+    prevents the run from going on: no call is begun, and only calls in flight are awaited.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.reason: str | None = None
+        self.failure: BaseException | None = None
+        self.event = asyncio.Event()
+        self._tasks: Sequence[asyncio.Task[None]] = ()
+        self._on_request: Callable[[], None] = lambda: None
+
+    def request(self) -> None:
+        """Request a stop, as Ctrl-C does; a second request cancels the tasks."""
+        if self.requested and self.reason is None:
+            for task in self._tasks:
+                task.cancel()
+        self.reason = None
+        self._begin()
+
+    def limit_reached(self, reason: str) -> None:
+        """Stop the run because a limit is reached; ``reason`` names it."""
+        if not self.requested:
+            self.reason = reason
+            self._begin()
+
+    def fail(self, failure: BaseException) -> None:
+        """Stop the run because of an error; only the first error is kept."""
+        if self.failure is None:
+            self.failure, self.reason = failure, None
+            self._begin()
+
+    def watch(self, tasks: Sequence[asyncio.Task[None]], on_request: Callable[[], None]) -> None:
+        """Set the tasks to cancel at a second request, and a function to call at the first."""
+        self._tasks, self._on_request = tasks, on_request
+
+    async def or_else(self, event: Coroutine[None, None, bool]) -> None:
+        """Wait for ``event`` or for a request to stop, whichever comes first."""
+        waiting = [asyncio.ensure_future(coroutine) for coroutine in (self.event.wait(), event)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    def _begin(self) -> None:
+        self.requested = True
+        self.event.set()
+        self._on_request()

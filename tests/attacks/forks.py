@@ -20,11 +20,11 @@ from typing import NoReturn
 from kgbench import cli, resources
 from kgbench.analysis import leaderboard
 from kgbench.cli import run_report
-from kgbench.engine import run
+from kgbench.engine import work
 from kgbench.record import recovery
 from kgbench.store import declared
 
-IMPORTED = (leaderboard, recovery, run, run_report)
+IMPORTED = (leaderboard, recovery, run_report, work)
 """What commands import when they need it, imported here once for all of them."""
 
 PATIENCE = 300  # seconds for one command; a longer one hangs

@@ -18,7 +18,7 @@ import kgbench as package
 from kgbench.analysis.run_totals import duration
 from kgbench.cli import app, import_rdf
 from kgbench.cli.progress import progress
-from kgbench.engine.progress import Wait
+from kgbench.engine.session import Wait
 from kgbench.errors import ResourceError
 from kgbench.importers.rdf.loading import Summary
 from kgbench.importers.rdf.sources import Origin
@@ -141,7 +141,7 @@ def test_lines_tell_of_each_wait_once(monkeypatch, capsys):
     now = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr("kgbench.cli.progress.time", clock)
-    monkeypatch.setattr("kgbench.engine.progress.time", clock)
+    monkeypatch.setattr("kgbench.engine.session.time", clock)
     with progress("run", 7) as advance:
         for now[0], until in ((0, 0.5), (1, 3), (1, 3), (3, 6), (4, 600), (20, 590), (610, 612)):
             advance(1, "0.1/s", total=7, seconds_left=90.0, wait=Wait("429 from host", until))

@@ -116,6 +116,6 @@ def test_retries_are_counted_as_requests(typed, monkeypatch):
 def test_a_slow_run_has_a_rate_per_minute(monkeypatch, complete, rate):
     """A rate below one per second is given per minute."""
     progress = Progress("urn:run", 1000, complete=complete, began=0.0)
-    monkeypatch.setattr("kgbench.engine.progress.time.monotonic", lambda: 10.0)
+    monkeypatch.setattr("kgbench.engine.session.time.monotonic", lambda: 10.0)
 
     assert run._note(progress).split(", ")[0] == rate

@@ -313,12 +313,12 @@ def test_a_file_of_events_that_fails_stops_the_asking(tmp_path, loopback):
 LIMITED = """
 import resource, sys
 sys.dont_write_bytecode = True
-from kgbench.engine import run
-begun = run._Work.run_all
+from kgbench.engine import work
+begun = work._Work.run_all
 def through(self, *rest):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(AMOUNT), resource.RLIM_INFINITY))
     return begun(self, *rest)
-run._Work.run_all = through
+work._Work.run_all = through
 from kgbench.cli import main
 main()
 """

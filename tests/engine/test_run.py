@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kgbench.engine import planning, run_to_continue, session
+from kgbench.engine import planning, run, run_to_continue
 from kgbench.errors import ModelSpecError, StoreError, TaskError
 from kgbench.execution.pools import executor
 from kgbench.model import Outcome
@@ -65,7 +65,7 @@ def test_entries_that_were_forgotten_are_written_again(monkeypatch, remembered):
     """A run that remembers few of its catalogue entries has the same catalogue and executions."""
     contents = []
     for most in (remembered, 1_000):
-        monkeypatch.setattr("kgbench.engine.session._REMEMBERED", most)
+        monkeypatch.setattr("kgbench.engine.run._REMEMBERED", most)
         with open_store("memory:") as store:
             hold(store, plan_of("baseline:oracle", "baseline:silent"))
             assert_conforms(store)
@@ -132,7 +132,7 @@ def test_executor_that_is_given_ends_with_the_session():
 def test_sessions_that_overlap_leave_the_switching_as_it_was():
     """Overlapping sessions keep the short switch interval until the last one ends."""
     usual = sys.getswitchinterval()
-    first, second = session._short_switch_interval(), session._short_switch_interval()
+    first, second = run._short_switch_interval(), run._short_switch_interval()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 from kgbench.connectors import Connector, extraction, find
 from kgbench.connectors.replay import SOURCE
 from kgbench.datasets import home
-from kgbench.engine.calls import CHARACTERS_PER_TOKEN
+from kgbench.engine.prices import CHARACTERS_PER_TOKEN
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.spending import Limits, Spending
 from kgbench.errors import KgbenchError, ProviderError, ProviderTimeout, RateLimited

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sequence whose items are computed on access.
+"""Collections whose items are computed on access, or at each iteration.
 
 >>> squares = OnDemand(4, lambda k: k * k)
 >>> squares[-1], list(squares), squares[1:3]
@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar, overload
 
 Item = TypeVar("Item")
@@ -36,3 +37,20 @@ class OnDemand(Sequence[Item]):
         if not -self._length <= index < self._length:
             raise IndexError(index)
         return self._make(index % self._length)
+
+
+@dataclass(frozen=True)
+class Repeatable(Collection[Item]):
+    """A collection of ``size`` items that ``generate`` yields at each iteration."""
+
+    generate: Callable[[], Iterator[Item]]
+    size: int
+
+    def __iter__(self) -> Iterator[Item]:
+        return self.generate()
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __contains__(self, item: object) -> bool:
+        return any(item == other for other in self)

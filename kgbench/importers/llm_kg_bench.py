@@ -32,6 +32,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TypeAlias
 
 from kgbench.errors import ImportRefused, TaskError
@@ -51,6 +52,7 @@ from kgbench.model import (
     Task,
     Turn,
 )
+from kgbench.on_demand import Repeatable
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import Recorder
 from kgbench.software import Software
@@ -199,15 +201,24 @@ class _Conversion:
             versions=self.versions,
             models=self.models,
             undeclared_metrics=self.metrics.undeclared,
-            items=_Items(self, file, (generation, commit), part.count),
+            items=Repeatable(
+                partial(self.items, file, (generation, commit), part.count), part.count
+            ),
             missing_scores=self.missing,
             agreements=self.metrics.agreements,
         )
 
-    def start(self) -> None:
-        """Reset what is counted and listed before the records are converted again."""
+    def items(self, file: ResultFile, part: tuple[int, str], count: int) -> Iterator[Item]:
+        """Convert the records of the run, from the first one again."""
         self.iterations.clear()
         self.missing.clear()
+        left = count
+        for record in _records(file):
+            if (record.generation, record.commit) == part:
+                left -= 1
+                yield self.item(record)
+        if left:
+            raise ImportRefused(f"{file.name}: the file changed during the import")
 
     def item(self, record: Record) -> tuple[Dialogue, tuple[Evaluation, ...]]:
         model = self.model(record.model)
@@ -267,32 +278,6 @@ class _Conversion:
         )
         self.versions.setdefault(case.iri, record.version)
         return self.cases.setdefault(case.iri, case)
-
-
-@dataclass(frozen=True, slots=True)
-class _Items(Collection[Item]):
-    """The dialogues of one run in a file, converted again at each iteration."""
-
-    conversion: _Conversion
-    file: ResultFile
-    part: tuple[int, str]
-    count: int
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __contains__(self, item: object) -> bool:
-        return any(item == other for other in self)
-
-    def __iter__(self) -> Iterator[Item]:
-        self.conversion.start()
-        count = 0
-        for record in _records(self.file):
-            if (record.generation, record.commit) == self.part:
-                count += 1
-                yield self.conversion.item(record)
-        if count != self.count:
-            raise ImportRefused(f"{self.file.name}: the file changed during the import")
 
 
 def _software(generation: int, commit: str) -> Software:

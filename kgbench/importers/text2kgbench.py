@@ -22,7 +22,6 @@ from kgbench.datasets.text2kgbench import Part
 from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
-from kgbench.importers.repeatable import Repeatable
 from kgbench.importers.text2kgbench_ontologies import ontology_iri, turtle_differences
 from kgbench.importers.text2kgbench_responses import (
     OntologyResponses,
@@ -33,6 +32,7 @@ from kgbench.importers.text2kgbench_responses import (
 )
 from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
+from kgbench.on_demand import Repeatable
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import Recorder
 from kgbench.scoring.relation_triples import parse

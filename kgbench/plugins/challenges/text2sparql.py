@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun, Item
-from kgbench.importers.repeatable import Repeatable
 from kgbench.model import (
     Call,
     Case,
@@ -27,6 +26,7 @@ from kgbench.model import (
     Task,
     Turn,
 )
+from kgbench.on_demand import Repeatable
 from kgbench.plugins.challenges import text2sparql_questions
 from kgbench.plugins.challenges.text2sparql_files import Answer, SystemFiles
 from kgbench.policies.policy import policy

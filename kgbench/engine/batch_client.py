@@ -8,15 +8,16 @@ The provider is then asked, and the batch is submitted again only if the provide
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
 from kgbench.connectors import CallAbandoned
-from kgbench.connectors.batches import Batches, BatchRequest, BatchStatus, Result, Undecided
+from kgbench.connectors.batches import Batches, BatchRequest, BatchStatus, Undecided
 from kgbench.engine.journal import Journal
 from kgbench.errors import ContextTooLong, ProviderError, ProviderRefused, RateLimited
+from kgbench.model import Reply
 from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE
 from kgbench.record.batches import Batch
 
@@ -82,8 +83,6 @@ class BatchClient:
                 last = error
                 with suppress(CallAbandoned):
                     await self._back_off(attempt, error)
-                if self.giving_up.is_set():
-                    return None
             else:
                 self._journal.note("batch", iri=batch.iri, batch=batch.id, requests=len(requests))
                 return batch
@@ -131,34 +130,27 @@ class BatchClient:
             polls += 1
             await self._back_off(polls, None)
 
-    async def results(self, batch: Batch, status: BatchStatus) -> AsyncIterator[Result]:
-        """Yield every result of the batch once, although fetching may restart after failures.
+    async def results(self, batch: Batch, status: BatchStatus) -> dict[str, Reply | ProviderError]:
+        """Return the results of the batch by name.
 
         If results are missing that the provider counts as finished, they are fetched again a few
         times, because another request for them would be charged.
         """
         assert batch.id is not None
-        seen: set[str] = set()
-        failures = short = 0
-        while True:
-            try:
-                async for result in self._provider.results(batch.id, status):
-                    if result.name not in seen:
-                        seen.add(result.name)
-                        failures = 0
-                        yield result
-            except ProviderRefused as error:
-                raise BatchesRefused(f"{type(error).__name__}: {error}") from None
-            except ProviderError as error:
-                self._journal.note("batch-failure", batch=batch.id, error=str(error))
-                failures += 1
-                await self._wait_after_failure(failures, error)
-            else:
-                short += 1
-                if len(seen) >= status.finished or short > _SHORT:
-                    return
-                self._journal.note("batch-short", batch=batch.id, results=len(seen))
+        batch_id, found = batch.id, dict[str, Reply | ProviderError]()
+
+        async def fetch() -> None:
+            async for result in self._provider.results(batch_id, status):
+                found.setdefault(result.name, result.outcome)
+
+        for short in range(_SHORT + 1):
+            await self._retry(fetch)
+            if len(found) >= status.finished:
+                break
+            self._journal.note("batch-short", batch=batch_id, results=len(found))
+            if short < _SHORT:
                 await self._back_off(short, None)
+        return found
 
     async def pause(self, seconds: float) -> None:
         """Wait for ``seconds``, or until the run is given up."""
@@ -178,13 +170,9 @@ class BatchClient:
             except ProviderError as error:
                 self._journal.note("batch-failure", error=str(error))
                 failures += 1
-                await self._wait_after_failure(failures, error)
-
-    async def _wait_after_failure(self, failures: int, error: ProviderError) -> None:
-        """Wait after a number of consecutive failures; raises after too many of them."""
-        if failures >= _FAILURES:
-            raise BatchesRefused(f"{type(error).__name__}: {error}")
-        await self._back_off(failures, error)
+                if failures >= _FAILURES:
+                    raise BatchesRefused(f"{type(error).__name__}: {error}") from None
+                await self._back_off(failures, error)
 
     async def _back_off(self, attempt: int, error: ProviderError | None) -> None:
         seconds = self._scale * min(LONGEST_WAIT, FIRST_WAIT * _GROWTH**attempt)

@@ -212,7 +212,6 @@ class BatchRounds:
 
         Of a batch of an earlier session only replies are kept: what failed is asked again.
         """
-        missing, answers = set(requests), 0
         try:
             if batch.id is None:
                 known = await self._client.find(batch, self._known)
@@ -222,12 +221,7 @@ class BatchRounds:
                 await self._run.writer.put([batches.id_block(self._run.recorder, known)])
                 batch = known
             status = await self._client.ended(batch)
-            async for result in self._client.results(batch, status):
-                key = result.name.removeprefix(f"{batch.token}-")
-                if key != result.name and (key in requests or not requests):
-                    answers += isinstance(result.outcome, Reply)
-                    self._keep(key, result.outcome, batch, requests)
-                    missing.discard(key)
+            results = await self._client.results(batch, status)
         except CallAbandoned:
             return
         except BatchesRefused as refused:
@@ -236,6 +230,13 @@ class BatchRounds:
         finally:
             self._awaiting(-batch.requests)
         assert status.missing is not None
+        missing, answers = set(requests), 0
+        for each, found in results.items():
+            key = each.removeprefix(f"{batch.token}-")
+            if key != each and (key in requests or not requests):
+                answers += isinstance(found, Reply)
+                self._keep(key, found, batch, requests)
+                missing.discard(key)
         for key in missing:
             self._results[key] = _Result(status.missing, batch)
         self._fetched.append(_Fetched(batch, status.state, answers))

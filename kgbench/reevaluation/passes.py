@@ -8,7 +8,11 @@ of earlier ones, which remain unchanged.
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+from typing import Any
 
 from kgbench.execution import on_variants
 from kgbench.execution.dialogues import Part, judge_parts
@@ -16,6 +20,7 @@ from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import start_children
+from kgbench.model import Task, Verdict
 from kgbench.policies import policy as policies
 from kgbench.record import reading
 from kgbench.record.reading import PassInfo, RunInfo
@@ -23,10 +28,10 @@ from kgbench.record.recorded_cases import RecordedCases
 from kgbench.record.recorded_results import asking_of
 from kgbench.reevaluation import causes
 from kgbench.reevaluation.comparison import ReevaluationResult
-from kgbench.reevaluation.loading import PassActions, Progress, load_passes
 from kgbench.reevaluation.run_passes import RunPass
 from kgbench.run_selection import Selection, select_runs
-from kgbench.store.protocol import Store
+from kgbench.store.loading_together import LoadingTogether
+from kgbench.store.protocol import Block, Store
 
 
 def reevaluate_stored(
@@ -120,7 +125,8 @@ def reevaluate_each(
     selected = selection or Selection()
     recorded = RecordedCases(store)
 
-    def parts() -> Iterator[tuple[Progress, Part]]:
+    def parts() -> Iterator[tuple[RunPass | Task | None, Part]]:
+        """Yield the start of each pass, its parts by task, and its end."""
         for number, (run, against) in enumerate(runs):
             run_pass = RunPass(recorded, run, against, asking, policy, variants=variants)
             if number == 0:
@@ -129,10 +135,51 @@ def reevaluate_each(
             yield from run_pass.parts(selected)
             yield None, ()
 
-    def explained(run_pass: RunPass) -> None:
-        if explain:
-            causes.explain(run_pass.differing, executor, limits)
+    def passes() -> Iterator[_StreamedPass]:
+        stream, judged = judge_parts(parts(), executor, limits), 0
+        for begun, _, _ in stream:
+            assert isinstance(begun, RunPass)
+            if watch is not None:
+                begun.watch = partial(_report_progress, watch, judged)
+            of_pass = takewhile(lambda part: part[0] is not None, stream)
+            yield _StreamedPass(begun, of_pass, executor if explain else None, limits, endpoint)
+            judged += begun.result.comparison.dialogues
 
-    actions = PassActions(lambda ended: ended.closing(limits, endpoint), explained, watch)
-    for run_pass in load_passes(store, judge_parts(parts(), executor, limits), actions):
-        yield run_pass.result
+    for loaded in LoadingTogether(store, passes()).visible():
+        yield loaded.run_pass.result
+
+
+@dataclass(frozen=True, slots=True)
+class _StreamedPass:
+    """A pass whose ``judged`` parts come next in a stream; a part to load.
+
+    ``explaining`` judges its differing dialogues again, to find causes.
+    """
+
+    run_pass: RunPass
+    judged: Iterator[tuple[Any, Part, list[list[Verdict]]]]
+    explaining: concurrent.futures.Executor | None
+    limits: JudgeLimits
+    endpoint: str | None
+
+    @property
+    def run(self) -> str:
+        return self.run_pass.run.iri
+
+    @property
+    def graphs(self) -> Sequence[str]:
+        return [self.run_pass.recorder.pass_graph]
+
+    def blocks(self) -> Iterator[Block]:
+        yield from self.run_pass.blocks(self.judged)
+        if self.explaining is not None:
+            causes.explain(self.run_pass.differing, self.explaining, self.limits)
+        self.run_pass.differing.clear()
+
+    def closing(self) -> Sequence[Block]:
+        recorded = self.run_pass.result.is_recorded
+        return self.run_pass.closing(self.limits, self.endpoint) if recorded else ()
+
+
+def _report_progress(watch: Callable[[int], None], before: int, count: int) -> None:
+    watch(before + count)

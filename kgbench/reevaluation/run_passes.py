@@ -23,7 +23,11 @@ from kgbench.record.recorded_results import EndpointResults, TypedEndpointResult
 from kgbench.reevaluation import comparison
 from kgbench.reevaluation.causes import DifferingDialogue
 from kgbench.reevaluation.comparison import DialogueScores, ReevaluationResult
-from kgbench.reevaluation.variant_passes import VariantPass, variants_obstacle
+from kgbench.reevaluation.variant_outcomes import (
+    VariantPass,
+    answer_on_variants,
+    variants_obstacle,
+)
 from kgbench.run_selection import Selection
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
@@ -100,9 +104,9 @@ class RunPass:
                 revised = self._evaluations(task, dialogue, judged_verdicts)
                 label = self._models.get(dialogue.model, dialogue.model)
                 if self._variants is not None:
-                    self.result.on_variants.append(
-                        self._variants.last_outcome(dialogue, label, task.label, judged_verdicts)
-                    )
+                    which = (dialogue.iri, dialogue.case, label, task.label)
+                    outcome = answer_on_variants(*which, judged_verdicts[-1].infos)
+                    self.result.on_variants.append(outcome)
                 entry = self.result.comparison.add(
                     dialogue.iri,
                     task.label,

@@ -15,8 +15,12 @@ from kgbench.model import Case
 from kgbench.record import reading
 from kgbench.reevaluation.comparison import report
 from kgbench.reevaluation.passes import reevaluate_stored
-from kgbench.reevaluation.variant_outcomes import answer_on_variants, command
-from kgbench.reevaluation.variant_passes import rules_of, variants_obstacle
+from kgbench.reevaluation.variant_outcomes import (
+    answer_on_variants,
+    command,
+    rules_of,
+    variants_obstacle,
+)
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
 from kgbench.store.registry import stamps

@@ -57,7 +57,7 @@ models:
 """
 _REQUEST_ID = re.compile(rb'"request_id":"([^"]+)"')
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["kgbench.engine.run", "kgbench.cli.run_report"])
+_FORKS.set_forkserver_preload(["kgbench.engine.work", "kgbench.cli.run_report"])
 _STORED = """
 PREFIX kgb: <https://w3id.org/kgbench/ns#> PREFIX prov: <http://www.w3.org/ns/prov#>
 SELECT ?id WHERE { GRAPH ?g { ?answer a kgb:Answer ; prov:wasGeneratedBy/kgb:requestId ?id } }

@@ -185,22 +185,12 @@ async def _results(
     tasks: Sequence[asyncio.Task[ProviderError | None]], stop: StopSignal
 ) -> list[ProviderError | None]:
     """Return the results of first calls; a request to stop the run abandons those under way."""
-
-    async def ended() -> bool:
-        await asyncio.wait(tasks)
-        return True
-
     if tasks:
-        await stop.or_else(ended())
+        await stop.or_else(asyncio.wait(tasks))
     for task in tasks:
         task.cancel()
-    results = await asyncio.gather(*tasks, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException) and not isinstance(
-            result, ProviderError | asyncio.CancelledError
-        ):
-            raise result
-    return [result if isinstance(result, ProviderError) else None for result in results]
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [None if task.cancelled() else task.result() for task in tasks]
 
 
 def _answer_limit(setup: ModelSetup) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -183,9 +183,9 @@ class StopSignal:
         """Set the tasks to cancel at a second request, and a function to call at the first."""
         self._tasks, self._on_request = tasks, on_request
 
-    async def or_else(self, event: Coroutine[None, None, bool]) -> None:
+    async def or_else(self, event: Awaitable[object]) -> None:
         """Wait for ``event`` or for a request to stop, whichever comes first."""
-        waiting = [asyncio.ensure_future(coroutine) for coroutine in (self.event.wait(), event)]
+        waiting = [asyncio.ensure_future(each) for each in (self.event.wait(), event)]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:

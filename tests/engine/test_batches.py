@@ -232,19 +232,20 @@ def test_a_wrong_key_stops_the_model_and_records_no_failures(provider):
 
 
 @pytest.mark.parametrize("provider", ["openai"], indirect=True)
-def test_limits_hold_for_batches(provider):
+@pytest.mark.parametrize(("label", "most"), [(ONE, 5000), (ROUNDS, 20_000)])
+def test_limits_hold_for_batches(provider, label, most):
     """No more dialogues begin than the limit has room for, by the greatest estimate."""
-    made = provider()
+    made = provider(answer=fixed("this is no Turtle"))
     with open_store("memory:") as store:
-        done = hold(store, made.plan(50, max_tokens=5000))
-        again = hold(store, made.plan(50, max_tokens=5000))
+        done = hold(store, made.plan(50, label, max_tokens=most))
+        again = hold(store, made.plan(50, label, max_tokens=most))
         (info,) = reading.runs(store)
         (usage,) = accounts.usage(store, info.graph).values()
 
     assert 0 < done.complete < 50
-    assert done.limit == "--max-tokens 5000"
-    assert again.complete == 0
-    assert usage.input + usage.output <= 5000
+    assert done.limit == f"--max-tokens {most}"
+    assert (done.awaited, again.complete) == (0, 0)
+    assert usage.input + usage.output <= most
 
 
 @pytest.mark.parametrize("spec", ["google:m@http://127.0.0.1:9", "vllm:m@http://127.0.0.1:9/v1"])

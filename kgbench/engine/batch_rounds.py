@@ -3,7 +3,7 @@
 
 The dialogues of a round are held like any others. Where one lacks an answer, its request is
 collected, and the dialogue stays open. The collected requests are submitted, and once their batches
-have ended, the open dialogues are held again from what is stored, with the answers.
+have ended, the open dialogues are held again, with the answers.
 
 A batch is recorded before it is submitted, and as ended once its answers are stored. Sessions fetch
 the open batches of earlier ones first. So no request is submitted twice.

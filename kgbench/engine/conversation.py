@@ -46,15 +46,13 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DialogueResult:
-    """The result of holding a planned dialogue.
+    """The result of holding a dialogue; its numbers are those since it was held last.
 
-    ``dialogue`` is its IRI, and ``failure`` the last call if it failed. ``uncounted`` estimates the
-    tokens of answers that came without token counts; it is ``None`` if all were counted.
-    ``recovered`` counts answers that an earlier session had received but not stored; they are not
-    among the ``calls``.
+    ``failure`` is the last call if it failed. ``uncounted`` estimates the tokens of answers that
+    came without token counts; it is ``None`` if all were counted. ``recovered`` counts answers that
+    an earlier session had received but not stored; they are not among the ``calls``.
     """
 
-    dialogue: str
     ending: Ending
     usage: Usage
     calls: int
@@ -63,30 +61,12 @@ class DialogueResult:
     uncounted: int | None = None
 
 
-async def hold(run: Run, planned: PlannedDialogue, channel: Channel) -> DialogueResult:
-    """Hold one dialogue until it ends, a call fails for good, or the channel abandons a call."""
-    conversation = _Conversation(run, planned, channel, await run.stored(planned))
-    if not planned.tools:
-        return await conversation.hold()
-    began = clock.now()
-    try:
-        tools = await conversation.equip()
-    except ProviderError as error:
-        message = f"{type(error).__name__}: {error}"
-        call = Call(began, clock.now(), failure=outcome(error), error=message)
-        return await conversation.fail(call)
-    return await conversation.hold(tools)
+class Conversation:
+    """A planned dialogue under way: what has been said in it, and what of it was ``stored``."""
 
-
-class _Conversation:
-    """A dialogue under way: what has been said in it and what of it is stored."""
-
-    def __init__(
-        self, run: Run, planned: PlannedDialogue, channel: Channel, stored: StoredDialogue
-    ) -> None:
+    def __init__(self, run: Run, planned: PlannedDialogue, stored: StoredDialogue) -> None:
+        self.planned = planned
         self._run = run
-        self._planned = planned
-        self._channel = channel
         self._stored = stored
         exercise, model = planned.exercise, planned.model
         native = tool_protocol.NATIVE if planned.native else tool_protocol.TEXT
@@ -110,53 +90,82 @@ class _Conversation:
         )
         name = successors.successor(exercise.task.task_class)
         self._task_class = catalogue.task_class(name)
-        self._calls: list[Call] = []  # of this session
+        self._tools: ToolTurns | None = None
+        self._prompt: str = exercise.prompt
+        self._feedback: str | None = None
+        self._verdicts: list[Verdict] = []
+        self._calls: list[Call] = []  # since it was held last
         self._recovered = 0
 
-    async def hold(self, tools: ToolTurns | None = None) -> DialogueResult:
-        """Ask, use tools, judge. An answer with tool calls gets their results and is not judged."""
-        prompt, feedback = self._planned.exercise.prompt, None
-        verdicts: list[Verdict] = []
-        while True:
-            k = len(self._dialogue.turns)
-            if k < len(self._stored.turns):
-                self._add(self._stored.turns[k])
-            else:
-                try:
-                    call = await self._call(prompt)
-                except CallAbandoned:
-                    return await self._end(Ending.OPEN)
-                self._calls.append(call)
-                self._add(Turn(prompt, (call,), feedback))
-                self._write_turn()
-            turn = self._dialogue.turns[k]
-            if turn.answer is None:
-                assert self._calls[-1].failure is not None
-                if self._calls[-1].failure not in FINAL_FAILURES:
-                    return await self._end(Ending.FAILED)
-                verdict = Verdict({}, {"error": self._calls[-1].error}, self._calls[-1].failure)
-            else:
-                if tools is not None:
-                    replied = await tools.use(self._dialogue, turn.uses)
-                    self._write_uses(replied.uses)
-                    if replied.prompt is not None:
-                        prompt, feedback = replied.prompt, TOOL_RESULTS
-                        continue
-                request = judge_request(self._dialogue, self._planned.exercise.case, k)
-                verdict = await self._run.judges.judge(self._dialogue.iri, request)
-            verdicts.append(verdict)
-            if verdict.next_prompt is None or len(verdicts) == self._task_class.max_rounds:
-                return await self._end(Ending.COMPLETE, self._end_blocks(verdicts))
-            self._run.writer.post(self._evaluation_blocks(verdict))
-            prompt, feedback = verdict.next_prompt, verdict.feedback
+    async def hold(self, channel: Channel) -> DialogueResult:
+        """Hold the dialogue until it ends, a call fails for good, or ``channel`` abandons a call.
 
-    async def equip(self) -> ToolTurns:
+        After an abandoned call it stays open: held again, it goes on with the same call.
+        """
+        self._calls, self._recovered = [], 0
+        if self.planned.tools and self._tools is None:
+            began = clock.now()
+            try:
+                self._tools = await self._equip()
+            except ProviderError as error:
+                message = f"{type(error).__name__}: {error}"
+                call = Call(began, clock.now(), failure=outcome(error), error=message)
+                return await self._fail(call)
+        ending = None
+        while ending is None:
+            try:
+                await self._take_turn(channel)
+            except CallAbandoned:
+                ending = Ending.OPEN
+            else:
+                ending = await self._answer_turn()
+        return await self._end(ending)
+
+    async def _take_turn(self, channel: Channel) -> None:
+        """Add the next turn, from the store or by a call, whose turn is written at once."""
+        k = len(self._dialogue.turns)
+        if k < len(self._stored.turns):
+            self._add(self._stored.turns[k])
+        else:
+            call = await self._call(channel)
+            self._calls.append(call)
+            self._add(Turn(self._prompt, (call,), self._feedback))
+            self._write_turn()
+
+    async def _answer_turn(self) -> Ending | None:
+        """Use the tools that the last answer calls, or judge it; ``None`` if a turn follows."""
+        turn = self._dialogue.turns[-1]
+        if turn.answer is None:
+            failed = turn.calls[-1]
+            assert failed.failure is not None
+            if failed.failure not in FINAL_FAILURES:
+                return Ending.FAILED
+            verdict = Verdict({}, {"error": failed.error}, failed.failure)
+        else:
+            if self._tools is not None:
+                replied = await self._tools.use(self._dialogue, turn.uses)
+                self._write_uses(replied.uses)
+                if replied.prompt is not None:
+                    self._prompt, self._feedback = replied.prompt, TOOL_RESULTS
+                    return None
+            k = len(self._dialogue.turns) - 1
+            request = judge_request(self._dialogue, self.planned.exercise.case, k)
+            verdict = await self._run.judges.judge(self._dialogue.iri, request)
+        self._verdicts.append(verdict)
+        if verdict.next_prompt is None or len(self._verdicts) == self._task_class.max_rounds:
+            return Ending.COMPLETE
+        self._run.writer.post(self._evaluation_blocks(verdict))
+        self._prompt, self._feedback = verdict.next_prompt, verdict.feedback
+        return None
+
+    async def _equip(self) -> ToolTurns:
         """Take the tools of the case, or of the MCP server of the model."""
-        planned, run = self._planned, self._run
+        planned, run = self.planned, self._run
         ending = [tool.name for tool in planned.tools if tool.ends]
         equipment = await run.servers.equipment(planned.model, ending)
         if equipment is not None:
-            planned = self._planned = planning.with_server_tools(planned, equipment.tools)
+            planned = self.planned = planning.with_server_tools(planned, equipment.tools)
+            self._prompt = planned.exercise.prompt
         price = run.spending.prices[planned.model.iri]
         return ToolTurns(
             planned.exercise.case,
@@ -167,39 +176,39 @@ class _Conversation:
             cost=(lambda _: None) if price is None else price.cost,
         )
 
-    async def fail(self, call: Call) -> DialogueResult:
+    async def _fail(self, call: Call) -> DialogueResult:
         """Record a failure of the tool server as a failed call.
 
         A dialogue that already has answers is left for the next session.
         """
         self._calls.append(call)
         if not self._stored.turns:
-            self._add(Turn(self._planned.exercise.prompt, (call,)))
+            self._add(Turn(self._prompt, (call,)))
             self._write_turn()
         return replace(await self._end(Ending.FAILED), calls=0)
 
     def _add(self, turn: Turn) -> None:
         self._dialogue = replace(self._dialogue, turns=(*self._dialogue.turns, turn))
 
-    async def _call(self, prompt: str) -> Call:
+    async def _call(self, channel: Channel) -> Call:
         """Return a call with a reply from the reply log, of another run, or of the model."""
-        request, dialogue, run = self._request(prompt), self._dialogue, self._run
+        request, dialogue, run = self._request(), self._dialogue, self._run
         call = run.replies.take(request, dialogue.iri)
         self._recovered += call is not None
         if call is None and (known := run.reusable.take(dialogue.model, request.messages)):
             now = clock.now()
             call = Call(now, now, known[1], reused=known[0])
-        call = call or await self._channel.call(request, dialogue.iri)
+        call = call or await channel.call(request, dialogue.iri)
         if call.reply is None:
             return call
-        return replace(call, reply=extraction.extracted(self._planned.model, call.reply))
+        return replace(call, reply=extraction.extracted(self.planned.model, call.reply))
 
-    def _request(self, prompt: str) -> Request:
-        planned, turns = self._planned, self._dialogue.turns
+    def _request(self) -> Request:
+        planned, turns = self.planned, self._dialogue.turns
         answered = [(t.prompt, reply) for t in turns if (reply := t.calls[-1].reply)]
         messages = [text for before, reply in answered for text in (before, reply.answer)]
         return Request(
-            messages=(*messages, prompt),
+            messages=(*messages, self._prompt),
             case=planned.exercise.case,
             seed=digest(f"{planned.digest}/{len(turns)}"),
             iteration=planned.iteration,
@@ -214,7 +223,7 @@ class _Conversation:
         run, dialogue, stored = self._run, self._dialogue, self._stored
         k = len(dialogue.turns) - 1
         lines = run.recorder.turn(dialogue, k, calls_before=stored.calls.get(k, 0))
-        blocks = run.first_entries(self._planned, dialogue) if k == 0 else []
+        blocks = run.first_entries(self.planned, dialogue) if k == 0 else []
         if not stored.calls and k == 0:
             started = dialogue.turns[0].calls[0].started
             lines = run.recorder.dialogue_start(dialogue, started) + lines
@@ -243,25 +252,24 @@ class _Conversation:
         evaluation = answer_evaluation(self._task_class, dialogue, k, verdict, iri)
         return [recorder.evaluation_block(evaluation, dialogue)]
 
-    def _end_blocks(self, verdicts: Sequence[Verdict]) -> list[Block]:
+    def _end_blocks(self) -> list[Block]:
         """Return the evaluations of the last turn and of the dialogue, and the dialogue's end."""
         recorder, dialogue = self._run.recorder, self._dialogue
-        blocks = self._evaluation_blocks(verdicts[-1])
+        blocks = self._evaluation_blocks(self._verdicts[-1])
         iri = recorder.evaluation_iri(dialogue.iri, None)
-        evaluation = dialogue_evaluation(self._task_class, dialogue, verdicts, iri)
+        evaluation = dialogue_evaluation(self._task_class, dialogue, self._verdicts, iri)
         if evaluation is not None:
             blocks.append(recorder.evaluation_block(evaluation, dialogue))
         ended = recorder.dialogue_end(dialogue, clock.now())
         return [*blocks, Block(recorder.run_graph, [ended])]
 
-    async def _end(self, ending: Ending, blocks: Sequence[Block] = ()) -> DialogueResult:
-        """Wait until everything is stored, with the last ``blocks``, and return the result."""
-        await self._run.writer.put(blocks)
+    async def _end(self, ending: Ending) -> DialogueResult:
+        """Wait until everything is stored, and return the result."""
+        await self._run.writer.put(self._end_blocks() if ending is Ending.COMPLETE else [])
         calls = self._calls
         live = [call for call in calls if call.reused is None]
         silent = [len(c.reply.text) for c in live if c.reply and not c.reply.usage.counted]
         return DialogueResult(
-            self._dialogue.iri,
             ending,
             _total(calls),
             len(live) - self._recovered,

@@ -42,7 +42,7 @@ class RunState:
     are the IRIs of complete dialogues that are to be repeated, by identity.
     """
 
-    states: dict[str, DialogueState] = field(default_factory=dict)
+    states: Mapping[str, DialogueState] = field(default_factory=dict)
     closed: Collection[str] = ()
     invalidated: Collection[str] = ()
     invalid: Mapping[str, int] = field(default_factory=dict)

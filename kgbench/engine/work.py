@@ -7,16 +7,17 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from decimal import Decimal
+from typing import TypeAlias
 
 from kgbench.config.specs import WITHOUT_PROVIDER
 from kgbench.connectors import find, replay
 from kgbench.connectors.batches import Batches, open_batches
 from kgbench.connectors.calls import Caller
-from kgbench.engine import conversation, estimates, planning, published
+from kgbench.engine import estimates, planning, published
 from kgbench.engine.batch_client import BatchClient
 from kgbench.engine.batch_rounds import BatchRounds, abandon, refuse_beside
 from kgbench.engine.calls import PASSES, Channel, Connector, ModelClient, RetryPolicy
-from kgbench.engine.conversation import DialogueResult, Ending
+from kgbench.engine.conversation import Conversation, DialogueResult, Ending
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.engine.preflight import first_calls
 from kgbench.engine.prices import CHARACTERS_PER_TOKEN
@@ -26,14 +27,13 @@ from kgbench.engine.run_state import invalidate_outdated
 from kgbench.engine.session import Progress, Settings, StopSignal, Wait, Watch
 from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan, Usage
-from kgbench.record.reading import DialogueState
 from kgbench.store.protocol import Store
 from kgbench.tool_servers.servers import ToolServers
 
 _REFUSALS = 3  # refusals in a row after which a model is not called any more
 _HOLDERS = 2  # dialogues per allowed call, so that judging does not leave call slots unused
 
-_Pay = Callable[[str, Usage, int | None], Decimal | None]
+_Pay: TypeAlias = Callable[[str, Usage, int | None], Decimal | None]
 
 
 async def run_plan(
@@ -211,7 +211,7 @@ class _Work:
                 await run.room()
             if not begun:
                 return
-            await self._hold(planned, client)
+            await self._hold(Conversation(run, planned, await run.stored(planned)), client)
 
     # --- in batches -----------------------------------------------------------------------------
 
@@ -220,10 +220,10 @@ class _Work:
     ) -> None:
         """Hold the dialogues of a model round by round, until none is open and none is left."""
         await rounds.fetch_earlier()
-        open_: list[PlannedDialogue] = []
+        open_: list[Conversation] = []
         later = next(dialogues, None)
         while open_ or later is not None:
-            later = self._begin_round(open_, later, dialogues, rounds)
+            later = await self._begin_round(open_, later, dialogues, rounds)
             open_ = await self._hold_round(open_, rounds)
             await rounds.close_stored()
             if rounds.ended:
@@ -235,53 +235,49 @@ class _Work:
         if rounds.refused is not None:
             self._run.progress.stopped_models[rounds.setup.label] = rounds.refused
 
-    def _begin_round(
+    async def _begin_round(
         self,
-        open_: list[PlannedDialogue],
+        open_: list[Conversation],
         later: PlannedDialogue | None,
         dialogues: Iterator[PlannedDialogue],
         rounds: BatchRounds,
     ) -> PlannedDialogue | None:
         """Add dialogues to the open ones; return the first of later rounds, if there is one."""
-        characters = sum(len(planned.exercise.prompt) for planned in open_)
+        characters = sum(len(dialogue.planned.exercise.prompt) for dialogue in open_)
         while later is not None and rounds.room(len(open_), characters):
             begun = self._run.may_begin(later, *estimates.most(later.exercise))
             if not begun:
                 return later if begun is None else None
-            open_.append(later)
+            open_.append(Conversation(self._run, later, await self._run.stored(later)))
             characters += len(later.exercise.prompt)
             later = next(dialogues, None)
         return later
 
     async def _hold_round(
-        self, dialogues: Sequence[PlannedDialogue], rounds: BatchRounds
-    ) -> list[PlannedDialogue]:
+        self, dialogues: Sequence[Conversation], rounds: BatchRounds
+    ) -> list[Conversation]:
         """Hold dialogues as far as their answers go, and return those that stay open."""
         left = iter(dialogues)
-        open_: list[PlannedDialogue] = []
+        open_: list[Conversation] = []
 
         async def holder() -> None:
-            for planned in left:
+            for dialogue in left:
                 if rounds.given_up:
                     return
-                result = await self._hold(planned, rounds)
-                if result.ending is Ending.OPEN:
-                    open_.append(planned)
-                    if result.calls or result.recovered:
-                        state = DialogueState(result.dialogue, complete=False)
-                        self._run.state.states[planned.digest] = state
+                if await self._hold(dialogue, rounds) is Ending.OPEN:
+                    open_.append(dialogue)
 
         await asyncio.gather(*(holder() for _ in range(self._holders)))
         return open_
 
     # --- one dialogue ---------------------------------------------------------------------------
 
-    async def _hold(self, planned: PlannedDialogue, channel: Channel) -> DialogueResult:
+    async def _hold(self, dialogue: Conversation, channel: Channel) -> Ending:
         spending = self._run.spending
-        result = await conversation.hold(self._run, planned, channel)
+        result = await dialogue.hold(channel)
         waits = result.ending is Ending.OPEN and isinstance(channel, BatchRounds)
-        self._count(planned.model, result, spending.pay if waits else spending.end)
-        return result
+        self._count(dialogue.planned.model, result, spending.pay if waits else spending.end)
+        return result.ending
 
     def _count(self, model: ModelSetup, result: DialogueResult, pay: _Pay) -> None:
         progress = self._run.progress

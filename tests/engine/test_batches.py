@@ -13,6 +13,7 @@ import pytest
 
 from kgbench.connectors import batches as interface
 from kgbench.engine import Journal, planning
+from kgbench.engine.judge_queue import JudgeQueue
 from kgbench.engine.spending import recorded_price, total
 from kgbench.errors import ModelSpecError
 from kgbench.model import Outcome
@@ -75,8 +76,15 @@ def test_a_run_in_batches_is_recorded_like_any_other(any_protocol):
     assert usage.output == usage.batch_output == sum(one["output"] for one in charged)
 
 
-def test_each_round_is_a_batch_of_its_own(provider):
-    """The next prompts of all dialogues are one batch, with the conversations so far."""
+def test_each_round_is_a_batch_of_its_own(provider, monkeypatch):
+    """The next prompts of all dialogues are one batch; each answer is judged once."""
+    judged, judge = [], JudgeQueue.judge
+
+    async def counted(self, dialogue, request):
+        judged.append(request.answers)
+        return await judge(self, dialogue, request)
+
+    monkeypatch.setattr(JudgeQueue, "judge", counted)
     made = provider(answer=fixed("this is no Turtle"))
     with open_store("memory:") as store:
         done = hold(store, made.plan(3, ROUNDS))
@@ -85,6 +93,7 @@ def test_each_round_is_a_batch_of_its_own(provider):
     assert [len(batch.asked) for batch in made.desk.batches] == [3, 3, 3]
     last = made.desk.batches[-1].asked[0].body["messages"]
     assert [m["role"] for m in last] == ["user", "assistant"] * 2 + ["user"]
+    assert sorted(map(len, judged)) == [1, 1, 1, 2, 2, 2, 3, 3, 3]
     assert asked_twice(made) == []
 
 

@@ -12,6 +12,7 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.display_names import model_names
 from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.pages import drawing, score_tables, things
 from kgbench.pages.conversation import conversation
@@ -29,13 +30,12 @@ HIDDEN = frozenset((KGB.caseData,))
 
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     suites = []
-    name = fetch.models(view)[iri].name
+    name = fetch.models(view).name(iri)
     for suite, label, selected in score_tables.selections(view):
-        chosen = replace(selected, models=iri)
-        table = score_tables.only(score_tables.scores(view, chosen), "model", name)
+        table = score_tables.of_one(view, selected, "model", iri, name)
         if table is None or not table.rows:
             continue
-        spokes = drawing.spokes(_axes(view, chosen, name))
+        spokes = drawing.spokes(_axes(view, selected, iri, name))
         table_sheet = sheet(table, names(view), suite, hide="model")
         suites.append(
             {
@@ -57,12 +57,17 @@ def _suite(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:
     return {**suite_page(view, iri, reveal=reveal), "board": f"leaderboard?suite={name}"}
 
 
-def _axes(view: View, chosen: Selection, name: str) -> list[tuple[str, float | None]]:
+def _axes(view: View, selected: Selection, iri: str, name: str) -> list[tuple[str, float | None]]:
     """Return a model's means by the declared compass; empty if it does not fit the tasks."""
-    try:
-        row = score_tables.only(compass_table(view, chosen), "model", name)
-    except QueryError:
-        return []
+    chosen = selected if view.tables is not None else replace(selected, models=iri)
+
+    def table() -> Table | None:
+        try:
+            return compass_table(view, chosen)
+        except QueryError:
+            return None
+
+    row = score_tables.only(score_tables.kept(view, ("axes", chosen.suite), table), "model", name)
     records = [] if row is None else row.records()
     return [(str(record["label"]), _number(record["mean"])) for record in records]
 

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kgbench.analysis.tables import Table, Value
-from kgbench.publish.addresses import Addresses
-from kgbench.publish.suite_results import BOARD, TASKS, SuiteResults
+from kgbench.publish.results import BOARD, TASKS, SuiteResults
 
 _MOST_DRAWN = 100  # models in a figure; more cannot be told apart, and take minutes to draw
 
@@ -26,9 +24,7 @@ class Figure(NamedTuple):
     numbers: str
 
 
-def figures(
-    results: SuiteResults, folder: Path, addresses: Addresses, state: str
-) -> Iterator[Figure]:
+def figures(results: SuiteResults, folder: Path, state: str) -> Iterator[Figure]:
     """Draw the figures of a suite into ``folder``, with its best hundred models.
 
     The paths in the results are relative to the site; their last parts are the names in ``folder``.
@@ -49,10 +45,6 @@ def figures(
             warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
             figure = standings_figure(drawable) if kind == BOARD else compass_figure(drawable)
             svg, numbers = save(figure, folder, name, formats=["svg"], tables=[table], state=state)
-        content = json.loads(numbers.read_text(encoding="utf-8"))
-        content["filled"] = results.queries[kind]
-        text = json.dumps(_published(content, addresses), indent=2, ensure_ascii=False)
-        numbers.write_text(text + "\n", encoding="utf-8")
         yield Figure(kind, table.title, f"figures/{svg.name}", f"figures/{numbers.name}")
 
 
@@ -71,13 +63,3 @@ def _drawable(table: Table, models: Collection[Value]) -> Table:
     all_shown = len(rows) == len(table.rows)
     title = table.title if all_shown else f"{table.title}: the {len(models)} best models"
     return replace(table, title=title, rows=rows)
-
-
-def _published(value: Any, addresses: Addresses) -> Any:
-    if isinstance(value, str):
-        return addresses.published(value)
-    if isinstance(value, list):
-        return [_published(item, addresses) for item in value]
-    if isinstance(value, dict):
-        return {_published(k, addresses): _published(v, addresses) for k, v in value.items()}
-    return value

@@ -41,6 +41,7 @@ class Folder:
 
     def __init__(self, path: Path, journal: str = "main") -> None:
         self.path = path
+        self.journal = journal
         self.state = path / STATE
         self.written: dict[str, str] = {}  # paths and the SHA-256 of the files
         self.changed = 0

@@ -12,7 +12,7 @@ import pytest
 
 from kgbench.analysis import stored_results
 from kgbench.errors import PublicationRefused
-from kgbench.publish import run_pages, workers
+from kgbench.publish import site_files, workers
 from kgbench.publish.drawings import figures
 from kgbench.publish.folder import STATE
 from kgbench.publish.settings import Settings
@@ -111,7 +111,7 @@ def test_software_of_an_analysis_alone_is_found(growing, monkeypatch):
     monkeypatch.setattr(stored_results, "this_software", lambda: Software("kgbench", "0.0.9"))
     command("analyze", "leaderboard", "--keep", "--store", place)
     publish(place, out)
-    assert "0.0.9" in (out / "software/kgbench/0.0.9/index.html").read_text(encoding="utf-8")
+    assert "0.0.9" in (out / "software" / "index.html").read_text(encoding="utf-8")
 
 
 def test_what_is_not_ours_is_left_alone(growing, tmp_path):
@@ -160,7 +160,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_pages.RunBuilder, "_write_trees", killed)
+        patch.setattr(site_files.SiteFiles, "_write_things", killed)
         with pytest.raises(Killed):
             publish(place, out)
     assert list((out / STATE).glob("journal-*"))
@@ -212,7 +212,7 @@ def test_processes_make_the_same(growing, tmp_path, monkeypatch):
     """Two processes write the same bytes as one."""
     place, out = growing
     monkeypatch.setattr(workers, "_FEW", 0)
-    monkeypatch.setattr(workers, "figures", figures)  # as other processes draw them
+    monkeypatch.setattr(site_files, "figures", figures)  # as other processes draw them
     publish(place, out, processes=2)
     publish(place, tmp_path / "one", processes=1)
 

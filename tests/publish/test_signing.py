@@ -15,7 +15,8 @@ import pytest
 from kgbench.connectors.baseline import Baseline
 from kgbench.errors import PublicationRefused, SignatureError
 from kgbench.plugins.harvest.harvester import harvest
-from kgbench.publish.checks import file_reading, files
+from kgbench.publish import file_reading
+from kgbench.publish.checks import files
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.signatures import Signatures
 from kgbench.publish.redaction import RedactionLevel

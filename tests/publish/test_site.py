@@ -13,7 +13,7 @@ from urllib.parse import urldefrag, urljoin
 import pyoxigraph as ox
 import pytest
 
-from kgbench.publish import root_files
+from kgbench.publish import front
 from kgbench.rdf import queries
 from kgbench.store import open_reader
 from kgbench.vocab import BASE as STORE
@@ -76,7 +76,7 @@ def test_no_link_is_dead(name, request):
                 if target not in seen:
                     waiting[target] = None
     assert len(seen) >= 150
-    assert pages > 50
+    assert pages > 20
     assert len(kinds) > 15
 
 
@@ -98,7 +98,7 @@ def test_every_link_has_its_file(site):
             checked += 1
             if fragment and file in ids:
                 assert fragment in ids[file], (path.relative_to(site), link)
-    assert checked > 5_000
+    assert checked > 3_000
 
 
 def test_dialogue_iris_resolve(site):
@@ -122,17 +122,17 @@ def test_dialogue_iris_resolve(site):
 
 
 def test_all_rdf_parses_and_agrees(site):
-    """The three formats of each document have the same triples."""
+    """Both formats of each document have the same triples."""
     found = 0
-    for path in site.rglob("*.nt"):
+    for path in site.rglob("*.jsonld"):
         stores = []
-        for suffix in (".nt", ".ttl", ".jsonld"):
+        for suffix in (".ttl", ".jsonld"):
             store = ox.Store()
-            load(store, path.with_name(path.name.removesuffix(".nt") + suffix), base=BASE)
+            load(store, path.with_name(path.name.removesuffix(".jsonld") + suffix), base=BASE)
             stores.append(triples(store))
-        assert stores[0] == stores[1] == stores[2], path
+        assert stores[0] == stores[1], path
         found += 1
-    assert found > 500
+    assert found > 40
 
 
 @pytest.mark.parametrize("name", ["site", "hostile_site"])
@@ -212,10 +212,6 @@ def test_questions_are_published_with_their_texts(site):
     assert {q.object.value for q in texts} == wanted
     targets = examples.quads_for_pattern(None, ox.NamedNode(SCHEMA.target), None)
     assert {q.object.value for q in targets} == {"https://example.org/sparql"}
-    one = ox.Store()
-    load(one, site / "query" / "list-models.ttl")
-    (quad,) = one.quads_for_pattern(None, ox.NamedNode(SH.select), None)
-    assert quad.object.value == queries.load("list-models").text
     assert "SELECT ?model" in (site / ".well-known/sparql-examples/index.html").read_text()
 
 
@@ -341,7 +337,7 @@ def test_a_long_table_is_left_to_other_pages(site, recorded, tmp_path, quick, mo
     """Where models and tasks have too many scores for one page, it says where they are."""
     table = "<details><summary>Scores by task as a table</summary>"
     whole = (site / "leaderboard" / "index.html").read_text()
-    monkeypatch.setattr(root_files, "_MOST_ROWS", 5)
+    monkeypatch.setattr(front, "_MOST_ROWS", 5)
     publish(recorded, tmp_path / "out")
     short = (tmp_path / "out" / "leaderboard" / "index.html").read_text()
     said = "The table with all scores by task has 6 rows."

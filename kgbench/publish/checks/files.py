@@ -13,10 +13,11 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish.addresses import OWN, RECORDED
-from kgbench.publish.checks import file_reading
+from kgbench.publish import file_reading
+from kgbench.publish.addresses import RECORDED
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.documents import OWN
 from kgbench.publish.signing import SIGNATURE, SUMS
 from kgbench.vocab import DCAT, FOAF, SPDX, VOID
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the IRIs of a publication lead to files, and their fragments to parts of these."""
+"""Checks that the IRIs of a publication lead to files, and their fragments to parts of these.
+
+IRIs are resolved as servers do by the rules of the publication: a thing of a kind is a fragment of
+the document of this kind.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,11 @@ from urllib.parse import unquote
 
 import pyoxigraph as ox
 
-from kgbench.publish.checks.file_reading import Unreadable, quads
 from kgbench.publish.checks.links import Links
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
+from kgbench.publish.documents import Documents, url
+from kgbench.publish.file_reading import Unreadable, quads
 
 _REMEDY = "Publish again; a file was removed."
 
@@ -27,10 +32,14 @@ class SubjectIris:
         self.followed = 0
 
     def check(self) -> Iterator[Fault]:
-        """Yield the subjects and graphs that a plain file server would not find."""
-        for iri in self._subjects():
+        """Yield the subjects and graphs that a server would not find."""
+        base = self._published.base
+        if base is None:
+            return
+        where = Documents(base, base)
+        for iri in self._subjects(base):
             self.followed += 1
-            problem = self._wrong(iri)
+            problem = self._wrong(base, where, iri)
             if problem is not None:
                 node = ox.NamedNode(iri)
                 store = self._published.quads
@@ -40,9 +49,13 @@ class SubjectIris:
                 )
                 yield Fault("unresolved", iri, file, f"The IRI {problem}.", _REMEDY)
 
-    def _wrong(self, iri: str) -> str | None:
+    def _wrong(self, base: str, where: Documents, iri: str) -> str | None:
         """Return what is wrong with an IRI; its fragment may be on the page or in the data."""
-        problem = self._links.wrong("index.html", iri)
+        place = where.place(iri)
+        link = iri
+        if f"{place.path}/index.html" in self._published.files:
+            link = url(place.path, base, fragment=place.fragment)
+        problem = self._links.wrong("index.html", link)
         if problem is None or "#" not in iri or iri not in self._described(iri.partition("#")[0]):
             return problem
         return None
@@ -59,11 +72,8 @@ class SubjectIris:
         except Unreadable:  # reported by the checks of files
             return frozenset()
 
-    def _subjects(self) -> list[str]:
+    def _subjects(self, base: str) -> list[str]:
         """Return the IRIs, sorted so that those of one page are looked up together."""
-        base = self._published.base
-        if base is None:
-            return []
         iris = {
             term.value
             for store in (self._published.quads, self._published.catalogue)

@@ -18,11 +18,10 @@ from kgbench.pages.tables import linked_queries, sheet
 from kgbench.publish import discovery, robots
 from kgbench.publish.catalog import Publication
 from kgbench.publish.dataset_metadata import datacite, schema_org, zenodo
-from kgbench.publish.drawings import Figure
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Unit
 from kgbench.publish.pages import Renderer, data
-from kgbench.publish.results import BOARD, TASKS, SuiteResults
+from kgbench.publish.results import BOARD, TASKS, Figure, SuiteResults
 from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.publish.void import void
 from kgbench.rdf import queries, query_examples

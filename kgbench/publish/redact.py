@@ -64,35 +64,16 @@ class Redaction:
             parts[OTHER] = tuple(graph for graph, _ in self.parts.others)
         return parts | {run.name: run.graphs for run in self.parts.runs}
 
-    def key(self, view: View, name: str) -> str:
-        """Return the key of a part: a digest of what its dump depends on."""
-        stamps = self.parts.stamps
-        runs = {run.name: run for run in self.parts.runs}
-        about: Json = sorted(stamps.get(graph, "") for graph in self.graphs()[name])
-        if name == CATALOGUE:
-            about = [about, sorted(self.parts.graphs), sorted(self.parts.unused)]
-        declared = [q.object for q in _values(view.database, KGB.declaredDigest)]
-        invalidations = [
+    def keys(self, view: View) -> dict[str, str]:
+        """Return the key of each part: a digest of what its dump depends on."""
+        rules, addresses, stamps = self.rules, self.addresses, self.parts.stamps
+        declared = [str(quad.object) for quad in _values(view.database, KGB.declaredDigest)]
+        invalidations: list[Json] = [
             [thing, stamps.get(graph, "")]
             for graph, thing in self.parts.others
             if KGB.Invalidation in things.kinds(view, thing)
         ]
-        return digest(
-            canonical_json(
-                [
-                    self._common(),
-                    sorted(str(value) for value in declared),
-                    invalidations,
-                    about,
-                    [runs[name].run if name in runs else ""],
-                ]
-            )
-        )
-
-    def _common(self) -> list[Json]:
-        """Return what all parts depend on: settings, rules and code."""
-        rules, addresses = self.rules, self.addresses
-        return [
+        common: list[Json] = [
             addresses.store,
             addresses.base,
             dict(addresses.renamed),
@@ -104,7 +85,16 @@ class Redaction:
             rules.key.tag("password", self.packing.password or ""),
             self.packing.comment,
             _code(),
+            sorted(declared),
+            invalidations,
         ]
+        keys = {}
+        for name, graphs in self.graphs().items():
+            about: list[Json] = [[graph, stamps.get(graph, "")] for graph in graphs]
+            if name == CATALOGUE:
+                about += [sorted(self.parts.graphs), sorted(self.parts.unused)]
+            keys[name] = digest(canonical_json([common, about]))
+        return keys
 
 
 def _values(database: ox.Store, predicate: str) -> Iterator[Any]:
@@ -238,7 +228,7 @@ def redact(
     ``progress`` is called with the numbers of dialogues that are done and to do.
     """
     runs: dict[str, RunPart] = {run.name: run for run in redaction.parts.runs}
-    keys = {name: redaction.key(view, name) for name in redaction.graphs()}
+    keys = redaction.keys(view)
     kept = {name: earlier.keep(folder, name, key) for name, key in keys.items()}
     sizes = {
         name: dialogues_in(view.database, runs[name].graph)
@@ -297,13 +287,21 @@ class PublishedView(View):
 
 
 @contextmanager
-def published_store(files: Iterable[Path], base: str) -> Iterator[PublishedView]:
-    """Load dumps into a database in a temporary folder, which is removed at the end."""
+def published_store(
+    files: Iterable[Path], base: str, *, trusted: bool = True
+) -> Iterator[PublishedView]:
+    """Load dumps into a database in a temporary folder, which is removed at the end.
+
+    Raises :class:`~kgbench.publish.file_reading.Unreadable` for dumps by others, which are not
+    ``trusted``, if they are nested too deeply for the parser.
+    """
     with tempfile.TemporaryDirectory(prefix="kgbench-publish-") as scratch:
         snapshot = Path(scratch) / "snapshots" / "published"
         snapshot.mkdir(parents=True)
         database = ox.Store(str(snapshot))
         for path in files:
+            if not trusted:
+                file_reading.refuse_too_deep(path, None)
             with file_reading.opened(path, None) as content:
                 database.bulk_load(content, ox.RdfFormat.N_QUADS)
         database.flush()

@@ -15,7 +15,11 @@ from kgbench.publish.dumps import Packing, join
 from kgbench.publish.folder import Folder, claim
 from kgbench.publish.redact import Redaction
 from kgbench.publish.redaction_rules import prepare_rules
-from kgbench.publish.selection import refuse_in_the_clear, select_parts
+from kgbench.publish.selection import (
+    refuse_in_the_clear,
+    refuse_undescribed,
+    select_parts,
+)
 from kgbench.publish.settings import Settings
 from kgbench.publish.site_files import SiteFiles
 from kgbench.publish.workers import Progress
@@ -45,6 +49,7 @@ def publish(settings: Settings, progress: Progress) -> Report:
     """
     view = open_newest_snapshot(settings.location)
     parts = select_parts(view, settings)
+    refuse_undescribed(settings)
     refuse_in_the_clear(view, settings, parts.suites)
     page_rules, addresses = prepare_rules(
         view, settings.location, settings.base, settings.page_level, parts.runs_of_passes

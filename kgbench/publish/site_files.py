@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -21,7 +21,6 @@ from kgbench.publish import claims, cubes, manifest, recipe
 from kgbench.publish.catalog import Publication
 from kgbench.publish.discovery import write_sitemap
 from kgbench.publish.documents import Documents
-from kgbench.publish.drawings import Figure, figures
 from kgbench.publish.dumps import Packing
 from kgbench.publish.execution_pages import ExecutionPages
 from kgbench.publish.folder import Folder
@@ -31,7 +30,7 @@ from kgbench.publish.mldcat import mldcat_description
 from kgbench.publish.pages import Renderer
 from kgbench.publish.redact import PublishedView
 from kgbench.publish.resources import Resources
-from kgbench.publish.results import SuiteResults, suite_results
+from kgbench.publish.results import Figure, SuiteResults, figures, suite_results
 from kgbench.publish.selection import PublishedParts, RunPart, select_parts
 from kgbench.publish.settings import Settings
 from kgbench.publish.signing import KEYS, SIGNATURE
@@ -233,16 +232,19 @@ class SiteFiles:
             for term in things.values(view, execution, predicate)
         }
         labels: list[Json] = [[iri, things.label(view, iri)] for iri in sorted(named)]
-        declared: Json = sorted(
-            str(quad.object) for quad in view.database.quads_for_pattern(None, _DECLARED, None)
-        )
-        invalidations: Json = sorted(
+        passes: Json = [pass_ for pass_, _ in part.passes]
+        return self._key([unit.dumps[0].content, passes], labels, self._of_all_runs)
+
+    @cached_property
+    def _of_all_runs(self) -> Json:
+        """What changes the pages of all runs: declarations, and invalidations of dialogues."""
+        declared = self.view.database.quads_for_pattern(None, _DECLARED, None)
+        invalidations: list[Json] = [
             [thing, self.parts.stamps.get(graph, "")]
             for graph, thing in self.parts.others
-            if KGB.Invalidation in things.kinds(view, thing)
-        )
-        passes: Json = [pass_ for pass_, _ in part.passes]
-        return self._key([unit.dumps[0].content, passes], labels, declared, invalidations)
+            if KGB.Invalidation in things.kinds(self.view, thing)
+        ]
+        return [sorted(str(quad.object) for quad in declared), invalidations]
 
     # --- pages ----------------------------------------------------------------------------------
 
@@ -355,6 +357,7 @@ def _next_version(
     return [*versions, new_version]
 
 
+@cache
 def code_digest() -> str:
     """Return the SHA-256 over the code and templates of pages, which change with these."""
     package = Path(__file__).resolve().parent.parent

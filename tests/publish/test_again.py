@@ -13,8 +13,8 @@ import pytest
 from kgbench.analysis import stored_results
 from kgbench.errors import PublicationRefused
 from kgbench.publish import site_files, workers
-from kgbench.publish.drawings import figures
 from kgbench.publish.folder import STATE
+from kgbench.publish.results import figures
 from kgbench.publish.settings import Settings
 from kgbench.record import invalidation, reading
 from kgbench.software import Software

@@ -110,7 +110,7 @@ def rebuilt_publication(published: PublicationFiles) -> Iterator[tuple[Path, boo
 def _write(published: PublicationFiles, loaded: Recipe) -> None:
     """Write the files of the publication from its dumps, except for these."""
     settings = replace(loaded.settings, signer=_Unsigned() if loaded.signed else None)
-    with redact.published_store(published.dumps, settings.base) as view:
+    with redact.published_store(published.dumps, settings.base, trusted=False) as view:
         canaries = robots.canaries(view, select_parts(view, settings).suites)
         files = SiteFiles(
             settings=settings,

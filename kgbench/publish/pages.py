@@ -15,9 +15,9 @@ import pyoxigraph as ox
 
 from kgbench.analysis import scores as fetch
 from kgbench.pages import neighbours, rendering, things
+from kgbench.pages.filled_queries import filled_query
 from kgbench.pages.snapshot import View
 from kgbench.publish.documents import Documents, Place, root_of, url
-from kgbench.serve.analyses import example
 from kgbench.store import fragments
 from kgbench.vocab import BASE, DCTERMS, KGB, RDF
 
@@ -122,7 +122,7 @@ class Renderer:
             return f"queries/{name}.rq"
         key = (name, *(word for pair in sorted(parameters.items()) for word in pair))
         if key not in self._asked:
-            text = example(self.view, {**parameters, "name": name})
+            text = filled_query(self.view, {**parameters, "name": name})
             text = f"# {name}, with the parameters of this data set: run it on data/all.nq.\n{text}"
             digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:10]
             self._asked[key] = f"queries/{name}-{digest}.rq"

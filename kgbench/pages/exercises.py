@@ -160,7 +160,9 @@ def _example(view: View, cases: list[str]) -> dict[str, str | None] | None:
     for case in cases:
         dialogue = neighbours.any_of_case(view.database, ox.NamedNode(case))
         if dialogue is not None:
-            text = things.text(view, f"{dialogue}/0/prompt", KGB.text)
+            # In a publication, a prompt is a fragment of the same document as its dialogue.
+            prompt = f"{dialogue}-0-prompt" if "#" in dialogue else f"{dialogue}/0/prompt"
+            text = things.text(view, prompt, KGB.text)
             value = None if text is None else things.text(view, text, PROV.value)
             return {"case": case, "dialogue": dialogue, "prompt": value}
     return None

@@ -23,7 +23,7 @@ from kgbench.errors import PublicationRefused
 STATE = ".kgbench-publish"
 _STATE_FILE = re.compile(
     rf"{re.escape(STATE)}/(owner|lock|manifest\.json|canonical\.json|journal-[^/]*|"
-    r"files-[^/]*\.txt|evaluations-[^/]*\.tsv\.gz)"
+    r"files-[^/]*\.txt)"
 )
 _MARK = "kgbench publication 1\n"
 _CHUNK = 1 << 20

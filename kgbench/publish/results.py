@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.analysis.compass import compass, compass_table
-from kgbench.analysis.leaders import leaders
+from kgbench.analysis.compass import compass_table, find_compass
+from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Table, Value
 from kgbench.analysis.task_scores import task_scores
@@ -84,7 +84,7 @@ def suite_results(view: View, parts: PublishedParts, suite: str) -> SuiteResults
 
 
 def _compass(name: str, store: Any, selection: Selection) -> Table:
-    return compass_table(store, selection, compass(name))
+    return compass_table(store, selection, find_compass(name))
 
 
 def _find_passes(view: View, parts: PublishedParts, results: SuiteResults) -> None:

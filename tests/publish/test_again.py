@@ -156,7 +156,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
     class Killed(BaseException):
         pass
 
-    def killed(*_):
+    def killed(*_, **__):
         raise Killed
 
     with monkeypatch.context() as patch:
@@ -252,7 +252,7 @@ def test_iris_that_are_no_paths(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"store", "deep"}
     assert {p.name for p in (tmp_path / "deep").iterdir()} == {"site"}
     pages = list((out / "thing").glob("*/index.html"))
-    assert len(pages) >= len(names)
+    assert len(pages) >= len(names) - 1  # all but the one of the kind ``m``
     listed = (out / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     assert all((out / line[66:]).is_file() for line in listed)
 

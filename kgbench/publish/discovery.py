@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
@@ -145,7 +145,7 @@ def server_rules(base: str, kinds_: Iterable[str]) -> Iterator[tuple[str, str]]:
         autoescape=False,  # noqa: S701
         keep_trailing_newline=True,
     )
-    context = {
+    context: dict[str, Any] = {
         "base": base,
         "path": path,
         "pattern": re.escape(path).replace('"', '\\"'),
@@ -154,7 +154,11 @@ def server_rules(base: str, kinds_: Iterable[str]) -> Iterator[tuple[str, str]]:
         "kinds": list(kinds_),
         "dialogue": r"[0-9]+-[0-9a-z]+(?:\.[0-9]+)?",
     }
-    yield "404.html", rules.get_template("404.html").render(context)
+    patterns = [
+        f"^(run/[^/]+/[^/]+/[^/]+)/({context['dialogue']})$",
+        *(f"^({kind})/(.+)$" for kind in context["kinds"]),
+    ]
+    yield "404.html", rules.get_template("404.html").render(context, patterns=patterns)
     for name in sorted(
         template.name for template in _SERVERS.iterdir() if template.suffix != ".html"
     ):

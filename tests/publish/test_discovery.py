@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 
 from kgbench.publish import discovery
 from kgbench.publish.description import Agent, DatasetDescription
-from kgbench.publish.folder import Folder, claim
+from kgbench.publish.folder import STATE, Folder, claim
 from kgbench.publish.redaction import RedactionLevel
 from tests.publish.conftest import ABOUT, BASE, publish
 
@@ -163,6 +164,22 @@ def test_rules_of_servers_are_those_of_the_base(site):
         assert all(media in text for media in ("turtle", "ld\\+json")), name
     assert "RewriteBase /bench/" in (site / "servers" / "apache.htaccess").read_text()
     assert (site / ".nojekyll").is_file()
+
+
+def test_hosts_without_rules_lead_to_fragments(site):
+    """The page for missing documents has the patterns of things of a kind and of dialogues."""
+    text = (site / "404.html").read_text(encoding="utf-8")
+    patterns = json.loads(text.partition("patterns = ")[2].partition(";\n")[0])
+    for path, found in {
+        "metric/Text2KG/1/f1": ("metric", "Text2KG/1/f1"),
+        "graph/run/0199": ("graph", "run/0199"),
+        "case/kgbench-1/Spell/a/b": ("case/kgbench-1/Spell", "a/b"),
+        "run/0199/oracle/Spell/0-d1d1d1d1": ("run/0199/oracle/Spell", "0-d1d1d1d1"),
+    }.items():
+        matches = filter(None, (re.match(pattern, path) for pattern in patterns))
+        assert next(matches).groups() == found
+    files = [path for path in site.rglob("*") if path.is_file() and STATE not in path.parts]
+    assert len(files) < 300
 
 
 @pytest.mark.servers

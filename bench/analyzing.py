@@ -29,7 +29,6 @@ from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.scaling import scaling
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.sizes import sizes
@@ -37,6 +36,7 @@ from kgbench.analysis.stored_results import basis, store_table, stored_table
 from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
+from kgbench.plugins.papers.scaling import scaling
 from kgbench.rdf import queries
 from kgbench.store import OwnedStore, open_store
 from kgbench.store.protocol import Store

@@ -1,5 +1,5 @@
-# Takes the lease of a store, unless another holds one that has not ended. What an earlier holder was
-# loading stays noted until it has been swept away. $gone are the tokens whose holders are known to be gone.
+# Takes the lease of a store, unless another holds one that has not ended. $gone are the tokens whose holders
+# are known to be gone.
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 DELETE { GRAPH <$graph> { <$lease> kgb:leaseToken ?token ; kgb:leaseUntil ?until ; rdfs:label ?who } }

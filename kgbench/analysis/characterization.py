@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores by demands of tasks: cognitive process, knowledge dimension, relational complexity."""
+"""Scores by demands of tasks: cognitive process, knowledge dimension, relational complexity.
+
+The score is the mean of the task means; the deviation is that of all values together. A task with
+several levels of a characteristic counts in each of them.
+"""
 
 from __future__ import annotations
 

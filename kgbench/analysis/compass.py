@@ -16,7 +16,7 @@ from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
 from kgbench.analysis.score_selectors import Score, Selector, histograms_by_model
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
@@ -188,10 +188,6 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
             "band": declared.band,
             "deviation": "population" if declared.population else "sample",
         },
-        iris={
-            "model": {names.name(model): model for model in values},
-            "axis": {axis.name: axis.iri for axis in declared.axes if axis.iri is not None},
-        },
     )
 
 
@@ -209,4 +205,5 @@ def _row(model: str, axis: Axis, parts: list[Histogram], declared: Compass) -> t
     if radius is not None and sd is not None and 0 <= radius <= 1:
         ends = (radius - declared.band * sd, radius + declared.band * sd)
         low, high = (min(1.0, max(0.0, end)) for end in ends)
-    return (model, axis.name, axis.label, pooled.n, len(parts), radius, sd, low, high)
+    name = axis.name if axis.iri is None else Ref(axis.name, axis.iri)
+    return (model, name, axis.label, pooled.n, len(parts), radius, sd, low, high)

@@ -3,6 +3,10 @@
 
 Task classes declare which tasks have twins of the cases of other tasks (``kgb:twinOf``). A twin has
 the name of its case, and is the same case with new names of entities.
+
+Values are paired where a case and a twin have the same name, as means of all answers to each; a
+published case is a cluster. Where no names are shared the sides are compared unpaired, and the
+cases of both sides are clusters. Only metrics of the same name are compared.
 """
 
 from __future__ import annotations

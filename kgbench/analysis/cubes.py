@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kgbench.analysis.inference import inference_statements
-from kgbench.analysis.tables import Table, Value
+from kgbench.analysis.tables import Ref, Table, Value
 from kgbench.rdf import double, integer, string
 from kgbench.vocab import DQV, KGB, QB, RDF, RDFS, XSD
 
@@ -51,10 +51,20 @@ _RANGES = {
 
 
 def is_cube(table: Table) -> bool:
-    """Return whether the dimensions for which a table has IRIs identify its rows."""
-    names = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
+    """Return whether a table has means, and references in its dimensions identify its rows."""
+    names = _dimensions(table)
     keys = [tuple(row[name] for name in names) for row in table.records()]
-    return "n" in table.names and bool(names) and len(set(keys)) == len(keys)
+    measured = "n" in table.names and not {"score", "mean"}.isdisjoint(table.names)
+    return measured and bool(names) and len(set(keys)) == len(keys)
+
+
+def _dimensions(table: Table) -> list[str]:
+    """Return the columns of dimensions that have references only."""
+    return [
+        name
+        for name in table.names
+        if name in DIMENSIONS and all(isinstance(value, Ref) for value in table.column(name))
+    ]
 
 
 def observations(
@@ -85,12 +95,12 @@ def cube_triples(
 ) -> Iterator[str]:
     """Yield the N-Triples lines of a table as a ``qb:DataSet`` with the IRI ``dataset``.
 
-    ``table.iris`` has the IRIs of the names in the columns of models, tasks, metrics and axes.
-    ``links`` returns further properties of a row's observations with the IRIs of their values.
+    Models, tasks and axes are references. ``links`` returns further properties of a row's
+    observations with the IRIs of their values.
     """
     between = "-" if "#" in dataset else "/"
     measure_of = measures_of(table)
-    dimensions = [name for name in table.names if name in DIMENSIONS and table.iris.get(name)]
+    dimensions = _dimensions(table)
     rows = list(observations(table, dataset))
     measures = list(rows[0][1]) if rows else []
     inference_lines = list(inference_statements(dataset, table))
@@ -107,7 +117,9 @@ def cube_triples(
     fixed = f"<{KGB.suite}> <{suite}>", f"<{KGB.passChoice}> {string(pass_choice)}"
     for row, iris in rows:
         dimension_pairs = [
-            f"<{DIMENSIONS[name]}> <{table.iris[name][str(row[name])]}>" for name in dimensions
+            f"<{DIMENSIONS[name]}> <{value.iri}>"
+            for name in dimensions
+            if isinstance(value := row[name], Ref)
         ]
         linked = [f"<{prop}> <{iri}>" for prop, iri in links(row)]
         for name, iri in iris.items():

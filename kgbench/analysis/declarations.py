@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from kgbench import resources
 from kgbench.analysis.estimands import AVAILABLE, estimands
 from kgbench.analysis.score_selectors import Score, Selector, answers_words, check_answers
 from kgbench.analysis.scores import MetricInfo, TaskInfo
@@ -159,19 +157,6 @@ def score_sets() -> list[tuple[str, str]]:
         for node in source.instances(KGB.ScoreSet)
     ]
     return sorted(entries, key=lambda entry: (entry[0] != "main", entry[1]))
-
-
-def printed_rows(name: str) -> list[dict[str, str]]:
-    """Read the printed cells of a published table, by column.
-
-    They are kept in ``queries/published/NAME.csv``; the result is empty where a paper prints no
-    values. A cell that is not printed is an empty text.
-    """
-    file = resources.path("queries", "published").joinpath(f"{name}.csv")
-    if not file.is_file():
-        return []
-    with file.open(encoding="utf-8", newline="") as text:
-        return list(csv.DictReader(text))
 
 
 def _weight(text: str) -> Fraction:

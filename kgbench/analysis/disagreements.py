@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dialogues on which judges disagree with execution or with each other."""
+"""The dialogues on which judges disagree with execution or with each other.
+
+A verdict disagrees if it differs from the executed outcome, or where that is unknown from the
+adjudication by people, or else from the verdict of most judges. The column ``judged`` has a
+dialogue of a disagreeing judge, which ``kgbench show`` prints with the reason.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.analysis.verdicts import ADJUDICATION, QUERIES, Judgement, judgements, verdicts
 from kgbench.store.protocol import Store
 
@@ -99,4 +104,4 @@ def _against(judgement: Judgement) -> list[str]:
 
 
 def _path(store: Store, iri: str) -> str:
-    return iri.removeprefix(store.iris.base)
+    return Ref.below(store.iris.base, iri)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kgbench.analysis import scores as fetch
-from kgbench.analysis.tables import Table
+from kgbench.analysis.tables import Ref, Table, Value
 from kgbench.store.protocol import Store
 
 COLUMN = "model"
@@ -29,7 +29,7 @@ def model_names(store: Store) -> dict[str, str]:
 def displayed(table: Table, names: Mapping[str, str]) -> Table:
     """Replace the names in the column of models by display names.
 
-    >>> from kgbench.analysis.tables import Column
+    >>> from kgbench.analysis.tables import Ref, Table, Value
     >>> table = Table("Scores", (Column("model", "Model"),), (("org/small-7b",),))
     >>> displayed(table, {"org/small-7b": "Small 7B"}).rows
     (('Small 7B',),)
@@ -38,16 +38,13 @@ def displayed(table: Table, names: Mapping[str, str]) -> Table:
         return table
     index = table.names.index(COLUMN)
 
+    def shown(value: Value) -> Value:
+        name = names.get(str(value))
+        if name is None:
+            return value
+        return value.relabelled(name) if isinstance(value, Ref) else name
+
     return replace(
         table,
-        rows=tuple(
-            (*row[:index], names.get(str(row[index]), row[index]), *row[index + 1 :])
-            for row in table.rows
-        ),
-        iris={
-            column: {names.get(name, name): iri for name, iri in iris.items()}
-            if column == COLUMN
-            else iris
-            for column, iris in table.iris.items()
-        },
+        rows=tuple((*row[:index], shown(row[index]), *row[index + 1 :]) for row in table.rows),
     )

@@ -14,7 +14,7 @@ from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.score_selectors import Score
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.analysis.worst import ScoredDialogue, worst
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
@@ -115,7 +115,7 @@ def explain(
                     row.round,
                     row.iteration,
                     row.value,
-                    row.dialogue.removeprefix(store.iris.base),
+                    Ref.below(store.iris.base, row.dialogue),
                     model.name,
                     metrics[row.metric].higher_is_better,
                 )

@@ -4,6 +4,10 @@
 The best answer is never worse than the first, so even random answers have a gain. The test is
 therefore that of the last answer, which may be worse. Neither distinguishes feedback from further
 tries.
+
+The score is the metric of single answers that a task's main metric aggregates. The gain, with its
+interval, is that of the best answer; ``p`` is that of a paired test of the last answer against the
+first. ``improved`` is the share of dialogues whose best answer is better than their first.
 """
 
 from __future__ import annotations

@@ -3,32 +3,24 @@
 
 Lists of commands and figures need no analysis; the module of one is imported when it is used. A
 test compares the index with the declarations. Analyses are in the order in which lists show them.
+A plug-in lists its analyses in the same way, and names the list in an entry point of the group
+``kgbench.analyses``.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
-from kgbench.analysis.registry import Analysis, Purpose
+from kgbench import entry_points
+from kgbench.analysis.registry import Analysis, Entry, Purpose
 
-
-class Entry(NamedTuple):
-    """An entry: the analysis as ``module:function``, its group, its first line, its figure."""
-
-    target: str
-    group: Purpose
-    summary: str
-    figure: str | None = None
-
-    @property
-    def method(self) -> str:
-        """The name of the function, which is that of the method of :class:`kgbench.Results`."""
-        return self.target.partition(":")[2]
+GROUP = "kgbench.analyses"  # of entry points
 
 
-INDEX: Mapping[str, Entry] = {
+_OWN: Mapping[str, Entry] = {
     "leaderboard": Entry(
         "kgbench.analysis.leaderboard:leaderboard",
         Purpose.LOOK,
@@ -89,11 +81,6 @@ INDEX: Mapping[str, Entry] = {
         Purpose.COMPARE,
         "Compare the first answer of each dialogue with its best answer after feedback.",
     ),
-    "scaling": Entry(
-        "kgbench.analysis.scaling:scaling",
-        Purpose.COMPARE,
-        "Show scores against model size, context length and release date, with trends per family.",
-    ),
     "reliability": Entry(
         "kgbench.analysis.reliability:reliability",
         Purpose.UNDERSTAND,
@@ -152,22 +139,34 @@ INDEX: Mapping[str, Entry] = {
         Purpose.JUDGES,
         "Combine the verdicts of several judges by a declared rule.",
     ),
-    "text2kg": Entry(
-        "kgbench.analysis.text2kg:text2kg",
-        Purpose.PAPERS,
-        "Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.",  # noqa: E501
-    ),
-    "audit": Entry(
-        "kgbench.analysis.audit:audit",
-        Purpose.PAPERS,
-        "Audit a published leaderboard: recompute it from its answers and test its scoring rule.",
-    ),
-    "published-means": Entry(
-        "kgbench.analysis.published_means:published_means",
-        Purpose.PAPERS,
-        "Recompute the published means of imported systems from their published scores.",
-    ),
 }
+
+
+def _plugins() -> Iterator[tuple[str, Entry]]:
+    """Yield the entries of plug-ins; an index that cannot be used is named, and spoils no other."""
+    for name in entry_points.names(GROUP):
+        try:
+            entries = dict(entry_points.load(GROUP, name))
+        except Exception as error:  # noqa: BLE001 - the code of others may raise anything
+            entries = {}
+            _warn(name, str(error))
+        if clashing := entries.keys() & _OWN.keys():
+            _warn(name, f"kgbench has an analysis called {', '.join(sorted(clashing))}")
+        yield from ((each, entry) for each, entry in entries.items() if each not in clashing)
+
+
+def _warn(name: str, reason: str) -> None:
+    place = entry_points.origin(GROUP, name)
+    warnings.warn(f"analyses of {place} cannot be used: {reason}", stacklevel=2)
+
+
+_ORDER = list(Purpose)
+INDEX: Mapping[str, Entry] = dict(
+    sorted(
+        {**_OWN, **dict(_plugins())}.items(), key=lambda each: list(Purpose).index(each[1].group)
+    )
+)
+"""The analyses by name: kgbench's own, and those that the entry points of :data:`GROUP` list."""
 
 FIGURES: Mapping[str, str] = dict(
     sorted(

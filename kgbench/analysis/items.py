@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Item analysis of cases: difficulty, item-rest correlation and suspect cases."""
+"""Item analysis of cases: difficulty, item-rest correlation and suspect cases.
+
+``item_rest`` is the corrected item-total correlation over models between the mean score on the case
+and the mean over all other selected cases. Negative values mean that better models score lower;
+``p`` is the one-sided p of a value so low if case and rest were unrelated (t-test of a
+correlation), and a finding where it is below ``alpha``.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +30,7 @@ from kgbench.analysis.repetitions import (
 from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
 from kgbench.analysis.scores import MetricInfo
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.model import TOLERANCE
 from kgbench.store.protocol import Store
 
@@ -106,12 +112,12 @@ def items(
             continue
         row = (
             tasks[item.task].name,
-            item.case.removeprefix(store.iris.base),
+            Ref.below(store.iris.base, item.case),
             *_values(by_model, shares[item], score_name(chosen[item.task], metrics)),
             item_statistics.correlation,
             item_statistics.p,
             finding,
-            worst(by_model[item_statistics.best], metric_of[item]).removeprefix(store.iris.base),
+            Ref.below(store.iris.base, worst(by_model[item_statistics.best], metric_of[item])),
         )
         rows.append((finding, item_statistics, row))
     rows.sort(key=lambda entry: _order(*entry))
@@ -131,7 +137,6 @@ def items(
             **inference_.context,
             "suspect": suspect,
         },
-        iris={"case": {item.case.removeprefix(store.iris.base): item.case for item in reached}},
     )
 
 

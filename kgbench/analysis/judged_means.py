@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mean scores of models by a judge, corrected by the items whose truth is known."""
+"""Mean scores of models by a judge, corrected by the items whose truth is known.
+
+There is a row for each rubric with values, judge and model, and one for all models together. The
+labelled cases are chosen at random; the other cases count as rated only by the judge.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates of the outcomes of answers, per model and task."""
+"""Rates of the outcomes of answers, per model and task.
+
+``open`` counts dialogues that still wait for an answer because the provider failed.
+"""
 
 from __future__ import annotations
 

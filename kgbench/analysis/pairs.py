@@ -2,6 +2,11 @@
 """Tests of every two models, with all dialogues as independent and for an estimand.
 
 The comparison shows how many verdicts are wrong if repetitions of a case are treated as cases.
+
+The difference weighs tasks and cases as :func:`~kgbench.analysis.compare.compare` does; ``n`` is
+the number of pairs of dialogues. ``p_independent`` is that of the paired t-test of these; ``p`` and
+the interval of the difference are for the estimand. Both are uncorrected, because the rows show
+the effect of the method alone.
 """
 
 from __future__ import annotations

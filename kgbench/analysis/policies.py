@@ -18,7 +18,7 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.outcome_counts import count_errors
 from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.analysis.tables import ranks as ranks_of
 from kgbench.model import TOLERANCE
 from kgbench.policies.means import mean, unanswered
@@ -152,7 +152,6 @@ def ranks(store: Store, selection: Selection) -> Table:
             "failed-dialogues",
         ),
         context=selection.context,
-        iris={"model": {models.name(model): model for model in of_models}},
     )
 
 
@@ -174,9 +173,9 @@ def differing_cells(store: Store, selection: Selection) -> Table:
             continue
         row = (
             tasks[where.task].name,
-            where.case.rpartition("/")[2],
+            Ref(where.case.rpartition("/")[2], where.case),
             models.name(where.model),
-            dialogue.removeprefix(store.iris.base),
+            Ref.below(store.iris.base, dialogue),
             *values,
             _query(answers.values()),
             "; ".join(

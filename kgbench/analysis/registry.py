@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from numbers import Integral
 from pathlib import Path
+from types import NoneType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -160,6 +161,20 @@ class Parameter(NamedTuple):
         """The option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
+    @property
+    def kind(self) -> type:
+        """The type of a value that is not absent."""
+        return next((k for k in get_args(self.type) if k is not NoneType), self.type)
+
+    def read(self, text: str) -> Any:
+        """Return the value that a text on a page stands for; see :meth:`checked`."""
+        if self.kind is bool:
+            return text not in {"", "0", "false"}
+        try:
+            return self.kind(text)
+        except ValueError:
+            raise OptionRefused(self.name, f"'{text}' is not permitted") from None
+
     def checked(self, value: Any) -> Any:
         """Validate and convert ``value``; see :meth:`Analysis.arguments`."""
         if value is None:
@@ -184,6 +199,20 @@ class Purpose(StrEnum):
     UNDERSTAND = "Understand"
     JUDGES = "Judges"
     PAPERS = "Papers"
+
+
+class Entry(NamedTuple):
+    """An entry: the analysis as ``module:function``, its group, its first line, its figure."""
+
+    target: str
+    group: Purpose
+    summary: str
+    figure: str | None = None
+
+    @property
+    def method(self) -> str:
+        """The name of the function, which is that of the method of :class:`kgbench.Results`."""
+        return self.target.partition(":")[2]
 
 
 @dataclass(frozen=True)

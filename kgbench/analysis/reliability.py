@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reliability of models on cases: pass@k, pass^k and the agreement of repetitions."""
+"""The reliability of models on cases: pass@k, pass^k and the agreement of repetitions.
+
+There is a row for each task and model, and one per model over all its tasks. A dialogue is solved
+if its score reaches ``solved``; a task whose metric declares no threshold then has no row. Shares
+are means over cases, and those over all tasks are means over tasks.
+"""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from kgbench.analysis.intervals import UNBOUNDED, Bounds
 from kgbench.analysis.model_records import recorded, records
 from kgbench.analysis.selection import ALL, Selection
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
+from kgbench.analysis.tables import Ref
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
 from kgbench.rdf import queries
@@ -133,7 +134,7 @@ class Models(dict[str, ModelInfo]):
         if iri in self:
             return self[iri].name
         _, separator, pseudonym = iri.rpartition("/reviewer/")
-        return f"{pseudonym} (person)" if separator else iri
+        return Ref(f"{pseudonym} (person)", iri) if separator else iri
 
     def fits(self, iri: str, glob: str) -> bool:
         """Return whether ``glob`` matches the id or a name of a model, or is its IRI.
@@ -302,7 +303,7 @@ def tasks(store: Store) -> dict[str, TaskInfo]:
         assert iri is not None
         by_iri[iri] = TaskInfo(
             iri=iri,
-            name=unique[iri],
+            name=Ref(unique[iri], iri),
             label=str(label),
             task_class=str(task_class),
             class_name=str(class_name),
@@ -342,7 +343,7 @@ def models(store: Store) -> Models:
     unique = _unique([(str(iri), label or str(id_)) for iri, id_, label, _ in rows])
     ids = {str(iri): str(id_) for iri, id_, *_ in rows}
     shown = _shown(unique, ids)
-    return Models((i, ModelInfo(i, unique[i], ids[i], shown[i])) for i in ids)
+    return Models((i, ModelInfo(i, Ref(unique[i], i), ids[i], shown[i])) for i in ids)
 
 
 def _shown(names: Mapping[str, str], ids: Mapping[str, str]) -> dict[str, str]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against problem size, for tasks that differ only in the size of their graph."""
+"""Scores against problem size, for tasks that differ only in the size of their graph.
+
+Only tasks with a declared size count, and only series of at least two sizes.
+"""
 
 from __future__ import annotations
 

@@ -202,12 +202,6 @@ def table_of(
             "score_set": combined.name,
             "tasks": len(present),
         },
-        iris={
-            "model": {
-                str(row[1]): standing.model
-                for row, standing in zip(rows, all_standings, strict=True)
-            }
-        },
     )
 
 

@@ -4,16 +4,43 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from kgbench.characters import spreadsheet_safe
 from kgbench.errors import QueryError, ResourceError
 from kgbench.nearest import nearest
 
 Value: TypeAlias = str | int | float | bool | None
+
+
+class Ref(str):
+    """A cell that names a resource: its label, which is the text, and its ``iri``."""
+
+    __slots__ = ("iri",)
+
+    iri: str
+
+    def __new__(cls, label: str, iri: str) -> Self:
+        """Make the reference ``label`` to ``iri``."""
+        ref = super().__new__(cls, label)
+        ref.iri = iri
+        return ref
+
+    def __reduce__(self) -> tuple[type[Ref], tuple[str, str]]:
+        """Return how copies are made and pickles read."""
+        return Ref, (str(self), self.iri)
+
+    @classmethod
+    def below(cls, base: str, iri: str) -> Self:
+        """Return a reference to ``iri`` whose label is its path below ``base``."""
+        return cls(iri.removeprefix(base), iri)
+
+    def relabelled(self, label: str) -> Ref:
+        """Return a reference to the same resource by another label."""
+        return Ref(label, self.iri)
 
 
 class Kind(StrEnum):
@@ -41,8 +68,8 @@ class Table:
     """A table: columns, rows of values in the same order, notes, and its provenance.
 
     Numbers are unrounded. ``queries`` names the queries behind the values; ``context`` records
-    the selection and the arguments (suite, pass, ...). ``iris`` maps the names in a column to
-    their IRIs, by the name of the column. ``reason`` is the note that says why there are no rows,
+    the selection and the arguments (suite, pass, ...). A cell that names a resource is a
+    :class:`Ref`. ``reason`` is the note that says why there are no rows,
     if there is one; the other ``notes`` explain columns and methods.
     """
 
@@ -52,13 +79,36 @@ class Table:
     notes: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     context: dict[str, Value] = field(default_factory=dict)
-    iris: dict[str, dict[str, str]] = field(default_factory=dict)
     reason: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def iris(self) -> dict[str, dict[str, str]]:
+        """The IRIs of resources by the names that cells have, by the names of columns."""
+        found: dict[str, dict[str, str]] = {}
+        for row in self.rows:
+            for name, value in zip(self.names, row, strict=True):
+                if isinstance(value, Ref):
+                    found.setdefault(name, {})[str(value)] = value.iri
+        return found
+
+    def with_iris(self, iris: Mapping[str, Mapping[str, str]]) -> Table:
+        """Return the table with references to ``iris``, by the names of columns and the texts."""
+        known = [iris.get(name, {}) for name in self.names]
+        return replace(
+            self,
+            rows=tuple(
+                tuple(
+                    Ref(str(value), at[str(value)]) if at and str(value) in at else value
+                    for value, at in zip(row, known, strict=True)
+                )
+                for row in self.rows
+            ),
+        )
 
     def column(self, name: str) -> list[Value]:
         """Return the values of one column, from the first row to the last.
@@ -145,9 +195,8 @@ class Table:
             notes=tuple(value["notes"]),
             queries=tuple(value["queries"]),
             context=dict(value["context"]),
-            iris={name: dict(iris) for name, iris in value["iris"].items()},
             reason=value.get("reason"),
-        )
+        ).with_iris(value["iris"])
 
     def __iter__(self) -> Iterator[dict[str, Value]]:
         """Yield the rows as dictionaries, from the first to the last."""

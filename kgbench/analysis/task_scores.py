@@ -142,11 +142,8 @@ def task_scores(
         for model, task in cells
     ]
     rows = []
-    iris: dict[str, dict[str, str]] = {"model": {}, "task": {}}
     for (model, task), of_cell, claimed in zip(cells, of_cells, claims.make(of_cells), strict=True):
         name = names.name(model)
-        iris["model"][name] = model
-        iris["task"][tasks_by_iri[task].name] = task
         rows.append(
             _row(
                 (tasks_by_iri[task].name, name, score_name(chosen[task], metrics)),
@@ -167,7 +164,6 @@ def task_scores(
             "round": round,
             **claims.context,
         },
-        iris=iris,
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import io
 import math
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from kgbench.analysis.rendering import format_value
 from kgbench.analysis.tables import Kind, Table, Value
 from kgbench.characters import visible
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 LONGEST = 32_767
 """The greatest number of characters in a cell, by the specification of the format."""
 
+_MARGIN, _WIDEST = 3, 60  # characters: for the button of the filter; of a column
 _FORMATS = {Kind.SCORE: "0.000", Kind.SHARE: "0.0%", Kind.P: "0.0000"}
 _CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a constant: equal tables give equal bytes
 _AS_TEXT = {f"strings_to_{kind}": False for kind in ("formulas", "numbers", "urls")}
@@ -26,9 +29,10 @@ _AS_TEXT = {f"strings_to_{kind}": False for kind in ("formulas", "numbers", "url
 def as_xlsx(table: Table) -> bytes:
     """Return the table as an XLSX file.
 
-    Cells hold numbers with 16 significant digits, and formats round them for display. Absent values
-    are empty cells, infinities are text, and text is never a formula or a link. Text longer than
-    :data:`LONGEST` is cut off; a note on the second sheet says so.
+    Columns are as wide as their values, and can be filtered. Cells hold numbers with 16 significant
+    digits, and formats round them for display. Absent values are empty cells, infinities are text,
+    and text is never a formula or a link. Text longer than :data:`LONGEST` is cut off; a note on
+    the second sheet says so.
     """
     import xlsxwriter
 
@@ -41,8 +45,11 @@ def as_xlsx(table: Table) -> bytes:
         styles = [formats.get(column.kind, plain) for column in table.columns]
         sheet, about_sheet = book.add_worksheet("Table"), book.add_worksheet("About")
         sheet.freeze_panes(1, 0)
-        for k, column in enumerate(table.columns):
-            _write(sheet, 0, k, column.title, bold)
+        for k, (head, column) in enumerate(zip(_heads(table), table.columns, strict=True)):
+            _write(sheet, 0, k, head, bold)
+            shown = [format_value(row[k], column) for row in table.rows]
+            sheet.set_column(k, k, min(max(map(len, [head, *shown])) + _MARGIN, _WIDEST))
+        sheet.autofilter(0, 0, len(table.rows), max(len(table.columns) - 1, 0))
         cut = 0
         for n, row in enumerate(table.rows, start=1):
             for k, (value, style) in enumerate(zip(row, styles, strict=True)):
@@ -58,12 +65,24 @@ def as_xlsx(table: Table) -> bytes:
     return out.getvalue()
 
 
+def _heads(table: Table) -> list[str]:
+    """Return the headings; those that several columns have are followed by the column's name."""
+    uses = Counter(column.title for column in table.columns)
+    return [
+        column.title if uses[column.title] == 1 else f"{column.title} ({column.name})"
+        for column in table.columns
+    ]
+
+
 def _write(sheet: Worksheet, row: int, column: int, value: Value | datetime, style: Format) -> bool:
     """Write a cell; returns whether its text was cut off."""
     if value is None:
         sheet.write_blank(row, column, None, style)
         return False
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, bool):
+        sheet.write_boolean(row, column, value, style)
+        return False
+    if isinstance(value, (int, float)) and math.isfinite(value):
         sheet.write_number(row, column, value, style)
         return False
     text = visible(str(value))

@@ -16,7 +16,6 @@ from kgbench.store.protocol import Store
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from kgbench.analysis import audit as audit_
     from kgbench.analysis import calibrations as calibrations_
     from kgbench.analysis import characterization as characterization_
     from kgbench.analysis import compass as compass_
@@ -34,13 +33,10 @@ if TYPE_CHECKING:
     from kgbench.analysis import pairs as pairs_
     from kgbench.analysis import panels as panels_
     from kgbench.analysis import policies as policies_
-    from kgbench.analysis import published_means as published_means_
     from kgbench.analysis import references as references_
     from kgbench.analysis import reliability as reliability_
-    from kgbench.analysis import scaling as scaling_
     from kgbench.analysis import sizes as sizes_
     from kgbench.analysis import task_scores as task_scores_
-    from kgbench.analysis import text2kg as text2kg_
     from kgbench.analysis import tool_usage as tool_usage_
     from kgbench.api.dialogues import Dialogues
     from kgbench.model import Outcome
@@ -134,7 +130,6 @@ class Results(Recording):
 
     if TYPE_CHECKING:  # :func:`with_analyses` adds the methods
         agreement = analysis_method(judge_agreement_.agreement)
-        audit = analysis_method(audit_.audit)
         calibration = analysis_method(calibrations_.calibration)
         characterization = analysis_method(characterization_.characterization)
         compass = analysis_method(compass_.compass)
@@ -151,13 +146,10 @@ class Results(Recording):
         pairs = analysis_method(pairs_.pairs)
         panels = analysis_method(panels_.panels)
         policies = analysis_method(policies_.policies)
-        published_means = analysis_method(published_means_.published_means)
         references = analysis_method(references_.references)
         reliability = analysis_method(reliability_.reliability)
-        scaling = analysis_method(scaling_.scaling)
         sizes = analysis_method(sizes_.sizes)
         tasks = analysis_method(task_scores_.tasks)
-        text2kg = analysis_method(text2kg_.text2kg)
         tools = analysis_method(tool_usage_.tools)
 
     def box_plots(

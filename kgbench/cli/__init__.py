@@ -45,7 +45,6 @@ PANELS = {
         "models",
         "datasets",
         "import_",
-        "reproduce",
         "store",
         "doctor",
     ),

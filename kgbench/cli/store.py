@@ -15,7 +15,8 @@ from kgbench.cli import completion, options
 from kgbench.cli.messages import count, echo_visible
 
 if TYPE_CHECKING:
-    from kgbench.store.copying import CopiedGraph, Source
+    from kgbench.store import Store
+    from kgbench.store.copying import CopiedGraph
     from kgbench.store.maintenance import CheckResult
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
@@ -36,7 +37,7 @@ def command(app: typer.Typer) -> None:
 
 def copy(
     source: Annotated[str, typer.Argument(metavar="FROM", help="A store, or a backup (*.nq.gz).")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="An empty store, or a new folder.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="A new folder, or an empty server.")],
     quiet: _Quiet = False,
     json_: options.AsJson = False,
 ) -> None:
@@ -45,13 +46,12 @@ def copy(
     The copy is read back, and counts and digests of all graphs are compared.
     """
     from kgbench.store import copying, open_store, publication_keys
-    from kgbench.store.unfinished import marked
 
-    with _source(source) as opened, marked(target, ["copy", source, target]):
-        with open_store(target) as owned:
+    with _source(source) as opened, copying.new_store(target) as written:
+        with open_store(written) as owned:
             copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
-        publication_keys.carry(opened.location, owned.location)
-        data = {"from": opened.location, "to": owned.location, **_counts(copied)}
+        publication_keys.carry(opened.location, written)
+    data = {"from": source, "to": target, **_counts(copied)}
     if json_:
         typer.echo(json.dumps(data, indent=2))
         return
@@ -139,24 +139,21 @@ def recover(
         publication_keys,
         reply_log,
     )
-    from kgbench.store.databases import is_unfinished
-    from kgbench.store.unfinished import marked
+    from kgbench.store.embedded import new_folder
 
     path = embedded_only(store or default_location(), "to recover it")
-    if Path(target).exists() and not is_unfinished(Path(target)):
-        raise StoreError(f"{target} exists: name a new folder")
     with checking.unowned(path) as owner:
         if owner is not None:
             raise StoreInUse(f"the store {path} is in use by {owner}: wait for it to end")
-        with marked(target, ["recover", target, "--store", str(path)]):
-            with open_store(target) as owned:
+        with new_folder(Path(target)) as folder:
+            with open_store(str(folder)) as owned:
                 result = recovered(path, owned)
             try:
-                publication_keys.carry(str(path), target)
+                publication_keys.carry(str(path), str(folder))
             except StoreError as error:  # the file of the key may be damaged as well
                 echo_visible(f"without the key of publications: {error}", err=True)
             if (log := path / reply_log.NAME).exists():  # replies that are not in the store yet
-                shutil.copy(log, target)
+                shutil.copy(log, folder)
     if json_:
         missing = [asdict(item) for item in result.missing]
         data = {
@@ -279,7 +276,7 @@ def drop(
 
 
 @contextmanager
-def _source(location: str | None) -> Iterator[Source]:
+def _source(location: str | None) -> Iterator[Store]:
     """Open a store or a backup for reading."""
     from kgbench.store import dumps, open_reader
 

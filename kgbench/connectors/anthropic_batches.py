@@ -8,46 +8,38 @@ time, and the answer may be undecided until those have ended.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
+from urllib.parse import quote
 
-from kgbench import rdf
-from kgbench.connectors import calls, error_bodies, messages
-from kgbench.connectors.anthropic import AnthropicConnector
+from kgbench.connectors import anthropic, bodies, messages
 from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided, earliest
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
-from kgbench.model import Json, Reply, Request
+from kgbench.model import Json, Reply
 
+_PATH = f"{anthropic.PATH}/batches"
 _PAGE = 100
 
 
-class AnthropicBatches(AnthropicConnector):
+class AnthropicBatches(anthropic.AnthropicModel):
     """A model at the message batches of Anthropic's API."""
 
     async def submit(self, token: str, requests: Sequence[BatchRequest]) -> str:  # noqa: ARG002 - in the names
         """Create a batch of the requests and return its id."""
-        entries: list[Any] = [
-            {"custom_id": item.name, "params": self._params(item.request)} for item in requests
-        ]
-        headers = self._headers()
-        batches = self._client.messages.batches.with_raw_response
-        body = await self._body(lambda: batches.create(requests=entries, extra_headers=headers))
-        return self._id(body)
+        entries = [{"custom_id": item.name, "params": self.body(item.request)} for item in requests]
+        created, _ = await self.fetch(_PATH, {"requests": entries})
+        return self.object_id(created)
 
     async def find(
         self, token: str, requests: int, since: datetime, others: Collection[str]
     ) -> str | None:
         """Search the batches of that size and time, newest first."""
-        import anthropic
-
         open_ = False
-        after: dict[str, str] = {}
+        query: dict[str, Any] = {"limit": _PAGE}
         while True:
-            send = partial(self._list, after)
-            body, headers = await calls.fetch_body(anthropic, self._caller, send)
+            body, headers = await self.fetch(_PATH, query=query)
             page, oldest = mapping(body), earliest(since, headers)
             batches = listed(page.get("data"))
             for batch in batches:
@@ -59,20 +51,19 @@ class AnthropicBatches(AnthropicConnector):
                     continue
                 if batch.get("processing_status") != "ended":
                     open_ = True
-                elif await self._is_ours(token, self._id(batch)):
-                    return self._id(batch)
+                elif await self._is_ours(token, self.object_id(batch)):
+                    return self.object_id(batch)
             if not batches or page.get("has_more") is not True:
                 break
-            after = {"after_id": self._id(batches[-1])}
+            query["after_id"] = self.object_id(batches[-1])
         if open_:
             raise Undecided
         return None
 
     async def status(self, batch: str) -> BatchStatus:
         """Return the status of the batch."""
-        headers = self._headers()
-        batches = self._client.messages.batches.with_raw_response
-        body = mapping(await self._body(lambda: batches.retrieve(batch, extra_headers=headers)))
+        answer, _ = await self.fetch(f"{_PATH}/{quote(batch, safe='')}")
+        body = mapping(answer)
         state = text_of(body.get("processing_status")) or "unknown"
         counts = mapping(body.get("request_counts"))
         finished = sum(count(n) or 0 for kind, n in counts.items() if kind != "processing")
@@ -92,14 +83,7 @@ class AnthropicBatches(AnthropicConnector):
 
     async def cancel(self, batch: str) -> None:
         """Cancel the batch; requests that are done are still charged."""
-        headers = self._headers()
-        batches = self._client.messages.batches.with_raw_response
-        await self._body(lambda: batches.cancel(batch, extra_headers=headers))
-
-    def _params(self, request: Request) -> dict[str, Any]:
-        turns = messages.request_messages(request)
-        tools = messages.tools_of(request)
-        return {"model": self._model_id, "messages": turns, **self._parameters, **tools}
+        await self.fetch(f"{_PATH}/{quote(batch, safe='')}/cancel", post=True)
 
     def _outcome(self, result: Mapping[str, Any]) -> Reply | ProviderError:
         kind = text_of(result.get("type")) or "nothing"
@@ -107,7 +91,7 @@ class AnthropicBatches(AnthropicConnector):
             if kind == "succeeded":
                 return self._caller.reply(result.get("message"), messages.reply, None)
             if kind == "errored":
-                said = error_bodies.of_body(result.get("error"))
+                said = bodies.error_of_body(result.get("error"))
                 message = ": ".join([*said.codes[-1:], said.message or "no message"])
                 return self._caller.refusal(said, message)
         except ProviderError as error:
@@ -123,41 +107,14 @@ class AnthropicBatches(AnthropicConnector):
         return False
 
     async def _lines(self, batch: str) -> AsyncIterator[Json]:
-        import anthropic
-
-        headers = self._headers()
         batches = self._client.messages.batches.with_streaming_response
         try:
-            stream = batches.results(batch, extra_headers=headers)
-            async for line in calls.lines(anthropic, self._caller, stream):
+            async for line in self.lines(batches.results(batch, extra_headers=self._headers)):
                 yield line
-        except anthropic.AnthropicError as error:  # raised if the batch has no results_url
+        except self._sdk.AnthropicError as error:  # raised if the batch has no results_url
             raise self._caller.error(str(error)) from None
         except RecursionError:  # from the SDK, which parses the batch to find that address
             raise self._caller.error("the response is nested too deeply") from None
-
-    async def _list(self, after: dict[str, str]) -> Any:
-        return await self._client.messages.batches.with_raw_response.list(
-            limit=_PAGE, extra_query=after, extra_headers=self._headers()
-        )
-
-    def _headers(self) -> Any:
-        import anthropic
-
-        return None if self._caller.secrets else {"Authorization": anthropic.omit}
-
-    def _id(self, body: Json) -> str:
-        batch_id = text_of(mapping(body).get("id"))
-        if not batch_id:
-            raise self._caller.error("the response names no id")
-        return rdf.storable(batch_id).value
-
-    async def _body(self, send: Callable[[], Awaitable[Any]]) -> Json:
-        """Make one call and return the JSON body of its response."""
-        import anthropic
-
-        body, _ = await calls.fetch_body(anthropic, self._caller, send)
-        return body
 
 
 def _created(batch: Mapping[str, Any]) -> datetime:

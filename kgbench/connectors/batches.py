@@ -15,9 +15,10 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from kgbench import clock
-from kgbench.connectors import failures, find
+from kgbench.connectors import find
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import ModelSetup, Reply, Request
+from kgbench.net.limits import seconds_of
 
 # Limits of one batch; providers allow several times as much (50,000 or 100,000 requests, 200 MB).
 MOST_REQUESTS = 10_000
@@ -118,7 +119,7 @@ def earliest(since: datetime, headers: Mapping[str, str]) -> datetime:
     ``since`` is by our clock, from which the server's may differ; its ``Date`` is in the
     ``headers`` of a response.
     """
-    now = failures.seconds_of(headers.get("date", ""))
+    now = seconds_of(headers.get("date", ""))
     ahead = timedelta(0) if now is None else datetime.fromtimestamp(now, UTC) - clock.now()
     return since + ahead - _SKEW
 

@@ -1,20 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tolerant readers of JSON response bodies: a value of an unexpected type counts as missing.
+"""Tolerant readers of response bodies: values, and what an error says.
 
-Also the roles of the messages of a conversation, which all protocols share.
+In JSON, a value of an unexpected type counts as missing. Servers, gateways and proxies put the
+message of an error in many places, and pass on the bodies of others:
+
+>>> error_in('{"error": "the model is gone"}').message
+'the model is gone'
+>>> error_in('{"detail": [{"loc": ["body", "top_p"], "msg": "must be at most 1"}]}').message
+'body.top_p: must be at most 1'
+>>> error_in("<html><head><title>502 Bad Gateway</title></head></html>").message
+'502 Bad Gateway'
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from kgbench import rdf
+from kgbench.errors import ProviderError
 from kgbench.model import Json
 
 # Sent in place of an empty answer to protocols that reject empty messages.
 UNSAID = "(no answer)"
 _MOST_COUNTED = 10**12  # tokens; sums of greater numbers would exceed 64 bits
+_SHOWN: Final = 300  # characters of a body without a message
+_DEPTH: Final = 8  # of objects within each other
+_ITEMS: Final = 3  # of a list of errors
+_READ: Final = 2_000  # characters of a message
+_PAGE_READ: Final = 1 << 16  # characters of a page
+# Keys of messages, of objects and texts that hold further errors, and of codes, in lower case.
+_MESSAGES: Final = (
+    *("message", "msg", "error_message", "error_msg", "errormessage", "status_msg"),
+    *("error_description", "title", "description", "faultstring"),
+)
+_WITHIN: Final = (
+    *("error", "errors", "detail", "details", "base_resp", "metadata", "raw", "reasons"),
+    *("innererror", "inner_error", "cause", "fault", "err", "message"),
+)
+_CODES: Final = (
+    *("code", "type", "status", "status_code", "error_code", "errorcode", "error_type"),
+    *("__type", "errcode", "reason"),
+)
+_PAGE: Final = re.compile(r"\s*(?:<!doctype\s+html|<html|<head|<body|<title)\b", re.IGNORECASE)
+_TITLE: Final = re.compile(
+    r"<(title|h1|h2|body)\b[^>]*>(.*?)(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+)
+_TAG: Final = re.compile(r"<[^<>]*>")
+_COMMENTS: Final = re.compile(r"\A(?:[ \t]*:[^\n]*\n|\s+)+")
+# Names of exceptions, which gateways such as LiteLLM put into their messages.
+_EXCEPTION: Final = re.compile(r"\b[A-Z]\w{2,60}(?:Error|Exception)\b")
+_ONE_WORD: Final = re.compile(r"[\w.:-]{1,100}")
+_STATUSES: Final = range(100, 600)
 
 
 def turns(messages: Sequence[str], answerer: str = "assistant") -> list[tuple[str, str]]:
@@ -69,3 +109,156 @@ def written(output: int | None, read: int | None, total_: int | None) -> int | N
 def total(*counts: int | None) -> int | None:
     """Return the sum of the known ``counts``, or ``None`` if the first is unknown."""
     return None if counts[0] is None else sum(value or 0 for value in counts)
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+class ErrorBody(NamedTuple):
+    """What an error body says: its message, all its codes and types, and an HTTP status in it.
+
+    ``is_excerpt`` is true for HTML, which comes from a proxy or a wrong address, and for JSON
+    without a message, whose beginning is shown: no phrases of errors are looked for in them.
+    ``wait`` is the wait in seconds that a body asks for (Google's ``RetryInfo``).
+    """
+
+    message: str = ""
+    codes: tuple[str, ...] = ()
+    status: int | None = None
+    is_excerpt: bool = False
+    wait: float | None = None
+
+
+class NoAnswer(ProviderError):
+    """A response of status 200 without an answer; ``said`` is what its body says instead."""
+
+    def __init__(self, problem: str, body: Json) -> None:
+        self.said = error_of_body(body)
+        said = f": {self.said.message}" if self.said.message else ""
+        super().__init__(f"the response has {problem}{said}")
+
+
+def error_in(text: str) -> ErrorBody:
+    """Return what the body ``text`` of a response says, JSON or not."""
+    try:
+        body = json.loads(without_comments(text), strict=False)
+    except (ValueError, RecursionError):
+        return _of_text(text)
+    return error_of_body(body)
+
+
+def without_comments(text: str) -> str:
+    """Return ``text`` without the comment lines of server-sent events (``: ...``) before it.
+
+    Gateways send them to keep a connection open, even before a body of JSON.
+    """
+    return _COMMENTS.sub("", text)
+
+
+def error_of_body(body: Json) -> ErrorBody:
+    """Return what a parsed body says; without a message, the beginning of the body itself."""
+    if isinstance(body, str):
+        return _of_text(body)
+    codes: list[str] = []
+    statuses: list[int] = []
+    messages = list(dict.fromkeys(_messages(body, codes, statuses, _DEPTH)))
+    message = ": ".join(messages)[:_READ]
+    is_excerpt = not message
+    if is_excerpt and body not in (None, {}, []):
+        message = _beginning(body)
+    codes += [part for part in messages if _ONE_WORD.fullmatch(part)]
+    codes += _EXCEPTION.findall("" if is_excerpt else message)
+    status = statuses[0] if statuses else None
+    return ErrorBody(message, tuple(codes), status, is_excerpt, _retry_delay(body))
+
+
+def refuse_error(body: Json) -> None:
+    """Raise :class:`NoAnswer` if a body of status 200 says that the call failed.
+
+    It may have a part of an answer beside the error. MiniMax reports errors in ``base_resp``, with
+    a status code other than 0, Cloudflare with ``success: false``.
+    """
+    fields = mapping(body)
+    failed = mapping(fields.get("base_resp")).get("status_code") not in (None, 0, "0")
+    if fields.get("error") or failed or fields.get("success") is False:
+        raise NoAnswer("an error", body)
+
+
+def _of_text(text: str) -> ErrorBody:
+    if _PAGE.match(text) is not None:
+        text = text[:_PAGE_READ]
+        found = _TITLE.search(text)
+        words = _TAG.sub(" ", text if found is None else found[2])
+        return ErrorBody(" ".join(html.unescape(words).split())[:_SHOWN], is_excerpt=True)
+    message = " ".join(text[:_PAGE_READ].split())[:_SHOWN]
+    codes = (message,) if _ONE_WORD.fullmatch(message) else tuple(_EXCEPTION.findall(message))
+    return ErrorBody(message, codes)
+
+
+def _messages(value: Json, codes: list[str], statuses: list[int], depth: int) -> Iterator[str]:
+    """Yield the messages in ``value`` from outside to inside, and collect codes and statuses."""
+    if isinstance(value, str) and value.strip():
+        yield from _of_nested_text(value, codes, statuses, depth)
+    elif isinstance(value, list):
+        for item in value[:_ITEMS]:
+            yield from _messages(item, codes, statuses, depth)
+    elif isinstance(value, dict) and depth:
+        value = {str(key).lower(): item for key, item in value.items()}
+        _collect(value, codes, statuses)
+        own = next((text for key in _MESSAGES if (text := text_of(value.get(key)))), None)
+        if own and own.strip():
+            of_field = [str(part) for part in _path(value)]
+            texts = _of_nested_text(own, codes, statuses, depth)
+            yield from (f"{'.'.join(of_field)}: {text}" if of_field else text for text in texts)
+        for key in _WITHIN:
+            if value.get(key) is not own:
+                yield from _messages(value.get(key), codes, statuses, depth - 1)
+
+
+def _path(value: Mapping[str, Any]) -> list[Json]:
+    """Return the path of the field that a validation error is about (FastAPI)."""
+    path = value.get("loc")
+    return path if isinstance(path, list) else []
+
+
+def _of_nested_text(text: str, codes: list[str], statuses: list[int], depth: int) -> Iterator[str]:
+    """Yield the messages of a text, which may be the body of another server's response."""
+    if depth and text.lstrip()[:1] in ("{", "["):
+        try:
+            inner = json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            inner = None
+        if isinstance(inner, dict) or listed(inner):
+            within = list(_messages(inner, codes, statuses, depth - 1))
+            if within:
+                yield from within
+                return
+    yield _of_text(text).message if _PAGE.match(text) else " ".join(text.split())
+
+
+def _collect(value: Mapping[str, Any], codes: list[str], statuses: list[int]) -> None:
+    for key in _CODES:
+        code = value.get(key)
+        if isinstance(code, bool) or not isinstance(code, int | str) or code == "":
+            continue
+        written = str(code)
+        if written.isdecimal() and len(written) < 5 and int(written) in _STATUSES:  # noqa: PLR2004
+            statuses.append(int(written))
+        else:
+            codes.append(written)
+
+
+def _retry_delay(body: Json) -> float | None:
+    error = mapping(body[0] if isinstance(body, list) and body else body).get("error")
+    for detail in listed(mapping(error).get("details")):
+        delay = text_of(detail.get("retryDelay")) or ""
+        if delay.endswith("s") and delay[:-1].replace(".", "", 1).isdecimal():
+            return float(delay[:-1])
+    return None
+
+
+def _beginning(body: Json) -> str:
+    try:
+        return json.dumps(body, ensure_ascii=False)[:_SHOWN]
+    except RecursionError:
+        return "(nested too deeply)"

@@ -1,47 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls to providers: timeouts, and failures as kgbench's errors.
-
-The SDKs of OpenAI and Anthropic come from the same generator and raise the same kinds of errors;
-:func:`call_sdk` serves both.
-"""
+"""The context of calls to a model: what responses and failures mean, in words without secrets."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
-from kgbench.connectors import error_bodies, failures, reply_signs
-from kgbench.connectors.error_bodies import ErrorBody, NoAnswer
-from kgbench.connectors.failures import echoes
+from kgbench.connectors import bodies, reply_signs
+from kgbench.connectors.bodies import ErrorBody, NoAnswer
 from kgbench.connectors.reply_signs import Meaning, Sign
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, Outcome, Reply
 from kgbench.net import environment
 from kgbench.net.limits import (
-    REPLY,
     Misbehaviour,
     RedirectRefused,
     ResponseTooLarge,
     ResponseTooSlow,
     is_near,
+    retry_after,
 )
-from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets.detection import SecretDetector, detector, scrub
 
-_CONNECT = 15.0  # seconds; a reachable host accepts connections sooner
-_KEPT = 256  # idle connections
 _SHORTEST_KEY = 16  # characters; shorter values are placeholders for servers without keys
 _IDENTIFIERS = {"model", "finish_reason", "request_id", "fingerprint"}
 _LONGEST_IDENTIFIER = 300  # characters
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient
 
 Reader = Callable[[Json, str | None], Reply]
 
@@ -73,7 +60,7 @@ class Caller:
     def describe(self, event: str) -> str:
         """Return ``event`` as a message that names model and host but no secret."""
         host = f" at {self.host}" if self.host and self.host not in self.spec else ""
-        return failures.scrub(f"{self.spec}{host}: {event}", self.secrets)
+        return scrub(f"{self.spec}{host}: {event}", self.secrets)
 
     def error(self, event: str) -> ProviderError:
         """Return an error that a retry may cure."""
@@ -111,7 +98,7 @@ class Caller:
         try:
             body = self.json(text)
         except ProviderError:
-            said = error_bodies.read(text)
+            said = bodies.error_in(text)
             if text.lstrip().startswith(("{", "[")) or self.sign(said) is None:
                 raise
             message = f"the response is not JSON: {said.message}"
@@ -124,7 +111,7 @@ class Caller:
         Raises the error that the body means if it has no answer.
         """
         try:
-            error_bodies.check(body)
+            bodies.refuse_error(body)
             return self.clean(reader(body, request_id))
         except NoAnswer as error:
             return self.refusal(error.said, str(error), request_id=request_id)
@@ -138,9 +125,8 @@ class Caller:
 
         Raises the error that it means if it is another one. ``text`` is its body.
         """
-        lower = {name.lower(): value for name, value in headers.items()}
-        wait = failures.retry_after(lower)
-        said = error_bodies.read(text)
+        wait = retry_after({name.lower(): value for name, value in headers.items()})
+        said = bodies.error_in(text)
         message = f"HTTP {status}: {said.message or 'no message'}"
         return self.refusal(said, message, status=status, wait=wait, request_id=request_id)
 
@@ -160,7 +146,7 @@ class Caller:
             refused = Reply("", finish_reason=reason, request_id=request_id)
             return self.clean(replace(refused, outcome=Outcome.REFUSED))
         advice = f" ({sign.advice})" if sign is not None and sign.advice else ""
-        raise failures.of_meaning(
+        raise reply_signs.error_of(
             sign and sign.meaning,
             self.describe(f"{message}{advice}"),
             status=status or said.status,
@@ -183,10 +169,10 @@ class Caller:
         try:
             if isinstance(text, bytes):
                 text = text.decode(json.detect_encoding(text), "surrogatepass")
-            text = error_bodies.without_comments(text)
+            text = bodies.without_comments(text)
             return self._echoes.hide_in(json.loads(text, strict=False))
         except (ValueError, RecursionError):
-            shown = error_bodies.read(text).message if isinstance(text, str) else text
+            shown = bodies.error_in(text).message if isinstance(text, str) else text
             error = self.error(f"the response is not JSON: {shown[:80]!r}")
             raw = text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
             error.raw = self._echoes.hide(raw)
@@ -215,163 +201,4 @@ class Caller:
 
     @property
     def _echoes(self) -> SecretDetector:
-        return echoes(frozenset(key for key in self.secrets if len(key) >= _SHORTEST_KEY))
-
-
-class Client(Protocol):
-    """The part of the clients of both SDKs that closes their connections."""
-
-    async def close(self) -> None:
-        """Close the connections."""
-
-
-_Client = TypeVar("_Client", bound=Client)
-
-
-class SdkConnector(Generic[_Client]):
-    """A model behind an SDK, and the connections of its client to the server."""
-
-    def __init__(self, client: _Client, caller: Caller) -> None:
-        self._client = client
-        self._caller = caller
-
-    @property
-    def caller(self) -> Caller:
-        """The context of the calls, which names the server."""
-        return self._caller
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Close the connections."""
-        await self._client.close()
-
-
-async def call_sdk(
-    sdk: ModuleType,
-    caller: Caller,
-    send: Callable[[], Awaitable[Any]],
-    reader: Reader,
-    id_header: str,
-) -> Reply:
-    """Make one call by ``send``, which returns a raw response, and parse the reply.
-
-    Bodies are parsed here, because the SDKs' own models accept invalid ones.
-    """
-    try:
-        raw = await _send(sdk, caller, send)
-    except sdk.APIStatusError as error:
-        return status_error(caller, error)
-    return caller.read(raw.http_response.text, reader, raw.headers.get(id_header))
-
-
-async def fetch_body(
-    sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]
-) -> tuple[Json, Mapping[str, str]]:
-    """Make one call by ``send`` that is not for an answer; return body and headers."""
-    try:
-        raw = await _send(sdk, caller, send)
-    except sdk.APIStatusError as error:
-        raise_status_error(caller, error)
-    return caller.json(raw.http_response.text), raw.headers
-
-
-def status_error(caller: Caller, error: Any) -> Reply:
-    """Return the refused reply that an SDK's error of HTTP status is, else raise what it means."""
-    response = error.response
-    return caller.failed(error.status_code, response.text, response.headers, error.request_id)
-
-
-def raise_status_error(caller: Caller, error: Any) -> NoReturn:
-    """Raise what an SDK's error of HTTP status means, also if it comes from a filter."""
-    status_error(caller, error)
-    raise caller.error("the request was refused by a filter") from None
-
-
-async def _send(sdk: ModuleType, caller: Caller, send: Callable[[], Awaitable[Any]]) -> Any:
-    """Make one call by ``send`` and return the raw response; errors of status pass through."""
-    try:
-        async with asyncio.timeout(caller.timeout):
-            return await send()
-    except (TimeoutError, sdk.APITimeoutError):
-        raise caller.timeout_error() from None
-    except Misbehaviour as error:
-        raise caller.misbehaviour_error(error) from None
-    except sdk.APIConnectionError as error:
-        raise caller.connection_error(error.__cause__ or error) from None
-
-
-async def lines(sdk: ModuleType, caller: Caller, stream: Any) -> AsyncIterator[Json]:
-    """Yield the documents of a JSON Lines body, which the context manager ``stream`` opens.
-
-    Only line feeds end lines: strings may contain other line separators of Unicode, at which the
-    SDKs split, too. Raises :class:`~kgbench.errors.ProviderError` for a truncated or invalid body.
-    """
-    import httpx2
-
-    pieces: list[bytes] = []
-    try:
-        async with AsyncExitStack() as stack:
-            async with asyncio.timeout(caller.timeout):
-                response = await _opened(caller, stack, stream)
-            async for chunk in response.iter_bytes():
-                for line in _lines(pieces, chunk):
-                    yield caller.json(line)
-            if last := b"".join(pieces).strip():
-                yield caller.json(last)
-    except (TimeoutError, httpx2.TimeoutException, sdk.APITimeoutError):
-        raise caller.timeout_error() from None
-    except Misbehaviour as error:
-        raise caller.misbehaviour_error(error) from None
-    except httpx2.HTTPError as error:
-        raise caller.connection_error(error) from None
-    except sdk.APIConnectionError as error:
-        raise caller.connection_error(error.__cause__ or error) from None
-    except sdk.APIStatusError as error:
-        raise_status_error(caller, error)
-
-
-async def _opened(caller: Caller, stack: AsyncExitStack, stream: Any) -> Any:
-    """Open ``stream``; the SDKs may parse another response before, without checking its types."""
-    try:
-        return await stack.enter_async_context(stream)
-    except (AttributeError, TypeError, ValueError):
-        raise caller.error("the response is not what the protocol says") from None
-
-
-def _lines(pieces: list[bytes], chunk: bytes) -> Iterator[bytes]:
-    """Yield the lines that ``chunk`` completes, except blank ones.
-
-    ``begun`` holds the pieces of the incomplete line. Raises
-    :class:`~kgbench.net.limits.ResponseTooLarge` for a line that is longer than a reply may be.
-    """
-    *complete, incomplete = chunk.split(b"\n")
-    for line in complete:
-        pieces.append(line)
-        if text := b"".join(pieces).strip():
-            yield text
-        pieces.clear()
-    pieces.append(incomplete)
-    if len(pieces) * len(chunk) > REPLY and sum(map(len, pieces)) > REPLY:
-        raise ResponseTooLarge(f"a line of the response has more than {REPLY >> 20} MB")
-
-
-def http_client(url: str, timeout: float) -> AsyncClient:
-    """Return an HTTP client for an SDK, which only contacts the server at ``url``.
-
-    It does not limit connections, because the caller limits the calls. Raises
-    :class:`ImportError` if no SDK is installed.
-    """
-    import httpx2
-
-    from kgbench.connectors.guarded_httpx import GuardedClient
-
-    proxy = environment.proxy_for(url)
-    return GuardedClient(
-        url,
-        timeout,
-        proxy=None if proxy is None else proxy.for_httpx(),
-        timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT)),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT),
-    )
+        return detector(frozenset(key for key in self.secrets if len(key) >= _SHORTEST_KEY))

@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kgbench.connectors import reply_signs
-from kgbench.connectors.bodies import count, listed, mapping, reason_of, text_of, turns, written
-from kgbench.connectors.error_bodies import NoAnswer
+from kgbench.connectors.bodies import (
+    NoAnswer,
+    count,
+    listed,
+    mapping,
+    reason_of,
+    text_of,
+    turns,
+    written,
+)
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
+
+PATH = "chat/completions"
 
 # Set by the connector, or not applicable: it requests one answer, not streamed, as text.
 RESERVED = ("messages", "model", "n", "stream", "stream_options", "tools", "functions")

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from kgbench.connectors import calls, find, openai
+from kgbench.connectors import find, openai
 from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup
@@ -42,42 +42,28 @@ def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Em
             f"{setup.spec} gives no embeddings: name a model as openai:NAME or "
             f"openai:NAME@http://host/v1, without sampling parameters"
         )
-    client, caller = openai.sdk_client(setup, timeout, service)
-    return asyncio.run(_embed(client, caller, setup.model_id, texts))
+    model = openai.OpenAIModel(setup, timeout, service)
+    return asyncio.run(_embed(model, setup.model_id, texts))
 
 
-async def _embed(
-    client: Any, caller: calls.Caller, model_id: str, texts: Sequence[str]
-) -> Embeddings:
+async def _embed(model: openai.OpenAIModel, model_id: str, texts: Sequence[str]) -> Embeddings:
     result = Embeddings([], None, 0)
-    async with client:
+    async with model:
         for start in range(0, len(texts), PORTION):
             batch = list(texts[start : start + PORTION])
-            body = await _request(client, caller, model_id, batch)
+            # Without the format, servers could send base64.
+            request = {"model": model_id, "input": batch, "encoding_format": "float"}
+            body, _ = await model.fetch("/embeddings", request)
             try:
                 vectors = _vectors(body, len(batch))
             except ProviderError as error:
-                raise caller.error(str(error)) from None
+                raise model.caller.error(str(error)) from None
             if result.vectors and len(vectors[0]) != len(result.vectors[0]):
-                raise caller.error("the embeddings differ in length")
+                raise model.caller.error("the embeddings differ in length")
             tokens = count(mapping(mapping(body).get("usage")).get("total_tokens")) or 0
-            model = text_of(mapping(body).get("model")) or result.model
-            result = Embeddings([*result.vectors, *vectors], model, result.tokens + tokens)
+            named = text_of(mapping(body).get("model")) or result.model
+            result = Embeddings([*result.vectors, *vectors], named, result.tokens + tokens)
     return result
-
-
-async def _request(client: Any, caller: calls.Caller, model: str, texts: list[str]) -> Json:
-    import openai as sdk
-
-    headers = None if caller.secrets else {"Authorization": sdk.omit}
-    create = client.embeddings.with_raw_response.create
-    body, _ = await calls.fetch_body(
-        sdk,
-        caller,
-        # Without this the SDK requests base64, which not every server supports.
-        lambda: create(model=model, input=texts, encoding_format="float", extra_headers=headers),
-    )
-    return body
 
 
 def _vectors(body: Json, expected: int) -> list[list[float]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from kgbench.connectors import reply_signs
 from kgbench.connectors.bodies import (
     UNSAID,
+    NoAnswer,
     count,
     listed,
     mapping,
@@ -17,7 +18,6 @@ from kgbench.connectors.bodies import (
     turns,
     written,
 )
-from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, parsed, state_of
 from kgbench.errors import ProviderError
 from kgbench.model import Json, Outcome, Reply, Request, Usage

@@ -8,24 +8,25 @@ address ends in another one or the option ``api_version`` names one.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from kgbench.connectors import calls, failures, generate_content
+from kgbench.connectors import generate_content
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import read, sampling
+from kgbench.connectors.sdk import HttpConnector, http_client, installed
 from kgbench.connectors.servers import Address, Service
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
 from kgbench.net import environment
-from kgbench.net.limits import Misbehaviour
+from kgbench.secrets.detection import scrub
 
 if TYPE_CHECKING:
-    import httpx2
     from google.genai import Client
     from google.genai.types import GenerateContentConfig, GenerateContentResponse
+
+    from kgbench.net.client import GuardedClient
 
 SERVICE = Service(
     "https://generativelanguage.googleapis.com",
@@ -48,22 +49,16 @@ def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the inter
     options = read(setup.options, DECLARED.options, setup.spec)
     address, key, caller = SERVICE.server(setup, options, timeout)
     parameters = sampling(setup, generate_content.SAMPLING)
-    try:
-        from google.genai import types
-
-        http = calls.http_client(address.url, timeout)
-    except ImportError:
-        raise ModelSpecError(
-            "the Google SDK is not installed: pip install 'kgbench[google]'"
-        ) from None
+    types = installed("google.genai.types", "Google")
+    http = http_client(address.url, timeout)
     try:
         config = types.GenerateContentConfig(**parameters, should_return_http_response=True)
     except ValueError as error:
-        raise ModelSpecError(f"{setup.spec}: {failures.scrub(str(error))}") from None
+        raise ModelSpecError(f"{setup.spec}: {scrub(str(error))}") from None
     return Google(setup.model_id, config, _client(address, key, http), http, caller)
 
 
-def _client(address: Address, key: str | None, http: httpx2.AsyncClient) -> Client:
+def _client(address: Address, key: str | None, http: GuardedClient) -> Client:
     """Return the SDK's client; with a given HTTP client and these options it never retries.
 
     The SDK would make a synchronous client and a context for web sockets besides, with proxies and
@@ -85,7 +80,7 @@ def _client(address: Address, key: str | None, http: httpx2.AsyncClient) -> Clie
     return genai.Client(vertexai=False, api_key=key or "none", http_options=options)
 
 
-class Google:
+class Google(HttpConnector):
     """A model at the generateContent API; see the module."""
 
     def __init__(
@@ -93,32 +88,20 @@ class Google:
         model_id: str,
         config: GenerateContentConfig,
         client: Client,
-        http: httpx2.AsyncClient,
+        http: GuardedClient,
         caller: Caller,
     ) -> None:
+        super().__init__(http, caller)
         self._model_id = model_id
         self._config = config
         self._client = client
-        self._http = http
-        self._caller = caller
-
-    @property
-    def caller(self) -> Caller:
-        """The context of the calls, which names the server."""
-        return self._caller
 
     async def ask(self, request: Request) -> Reply:
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
-        import httpx2
         from google.genai import errors
 
         try:
-            async with asyncio.timeout(self._caller.timeout):
-                response = await self._send(request)
-        except (TimeoutError, httpx2.TimeoutException):
-            raise self._caller.timeout_error() from None
-        except (httpx2.HTTPError, Misbehaviour) as error:
-            raise self._caller.connection_error(error) from None
+            response = await self._answered(self._send(request))
         except errors.APIError as error:
             failed: Any = error.response  # the SDK's own reading of the body is not used
             return self._caller.failed(error.code, failed.text, failed.headers)
@@ -151,10 +134,7 @@ class Google:
             model=self._model_id, contents=contents, config=config
         )
 
-    async def __aenter__(self) -> Self:
-        return self
-
     async def __aexit__(self, *exception: object) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await super().__aexit__(*exception)
         self._client.close()

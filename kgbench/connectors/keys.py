@@ -41,16 +41,13 @@ def find_key(setup: ModelSetup, *variables: str, needed: bool) -> str | None:
     installed. Raises :class:`~kgbench.errors.ModelSpecError` if a key is ``needed`` and there is
     none, or if it cannot be sent in an HTTP header as it is.
     """
-    for variable in variables:
-        key = os.environ.get(variable, "").strip()
-        if key:
-            return _alone(key, variable)
     reason = ""
-    for variable in variables:
-        key, failure = _of_key_ring(variable)
-        if key:
-            return _alone(key, variable)
-        reason = failure or reason
+    for read in (_of_environment, _of_key_ring):
+        for variable in variables:
+            key, failure = read(variable)
+            if key:
+                return _alone(key, variable)
+            reason = failure or reason
     if needed:
         raise ModelSpecError(
             f"{setup.spec} needs a key: set the environment variable {' or '.join(variables)}, "
@@ -67,7 +64,7 @@ def of_variables(variables: Iterable[str], *, alone: bool = False) -> dict[str, 
     """
     keys: dict[str, str] = {}
     for variable in variables:
-        key = os.environ.get(variable, "").strip() or _of_key_ring(variable)[0]
+        key = _held(variable)
         if not key:
             raise ModelSpecError(
                 f"the environment variable {variable}, which a tool server needs, is not set"
@@ -81,14 +78,10 @@ def key_location(variable: str) -> str | None:
 
     Raises :class:`~kgbench.errors.ModelSpecError` if the key cannot be sent in an HTTP header.
     """
-    key = os.environ.get(variable, "").strip()
-    if key:
-        _alone(key, variable)
-        return "environment"
-    key, _ = _of_key_ring(variable)
-    if key:
-        _alone(key, variable)
-        return "key ring"
+    for place, read in (("environment", _of_environment), ("key ring", _of_key_ring)):
+        if key := read(variable)[0]:
+            _alone(key, variable)
+            return place
     return None
 
 
@@ -99,8 +92,7 @@ def keys_in_use() -> frozenset[str]:
 
 def held(variables: Iterable[str]) -> frozenset[str]:
     """Return the keys that the environment or the key ring holds for ``variables``."""
-    found = (os.environ.get(name, "").strip() or _of_key_ring(name)[0] for name in variables)
-    return frozenset(key for key in found if key)
+    return frozenset(key for name in variables if (key := _held(name)))
 
 
 def _alone(key: str, variable: str) -> str:
@@ -116,6 +108,14 @@ def _checked(key: str, variable: str) -> str:
         raise ModelSpecError(f"the key in {variable} holds characters that no header can carry")
     _in_use.add(key)
     return key
+
+
+def _held(variable: str) -> str:
+    return _of_environment(variable)[0] or _of_key_ring(variable)[0]
+
+
+def _of_environment(variable: str) -> tuple[str, str]:
+    return os.environ.get(variable, "").strip(), ""
 
 
 def _of_key_ring(variable: str) -> tuple[str, str]:

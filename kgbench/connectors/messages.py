@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from kgbench.connectors import reply_signs
 from kgbench.connectors.bodies import (
     UNSAID,
+    NoAnswer,
     count,
     listed,
     mapping,
@@ -16,7 +17,6 @@ from kgbench.connectors.bodies import (
     total,
     turns,
 )
-from kgbench.connectors.error_bodies import NoAnswer
 from kgbench.connectors.tool_messages import (
     CallResult,
     ToolMessage,
@@ -36,27 +36,28 @@ SAMPLING = {
 }
 
 
-def request_messages(request: Request) -> list[dict[str, Json]]:
-    """Return the request's messages; the API rejects blank ones, so they get a placeholder."""
-    if request.tools:
-        return [_turn(message) for message in conversation(request.messages, request.states)]
-    return [
-        {"role": role, "content": text if text.strip() else UNSAID}
-        for role, text in turns(request.messages)
-    ]
+def request(model_request: Request) -> dict[str, Json]:
+    """Return the messages of a request and its tools; blank messages get a placeholder.
 
-
-def tools_of(request: Request) -> dict[str, Json]:
-    """Return the part of a request body that offers the tools of ``request``, if any."""
-    offered = [
+    The API rejects blank ones.
+    """
+    if not model_request.tools:
+        return {
+            "messages": [
+                {"role": role, "content": text if text.strip() else UNSAID}
+                for role, text in turns(model_request.messages)
+            ]
+        }
+    structured = conversation(model_request.messages, model_request.states)
+    tools = [
         {
             "name": tool.name,
             "description": tool.description,
             "input_schema": dict(tool.parameters),
         }
-        for tool in request.tools
+        for tool in model_request.tools
     ]
-    return {"tools": offered} if offered else {}
+    return {"messages": [_turn(message) for message in structured], "tools": tools}
 
 
 def _turn(message: ToolMessage) -> dict[str, Json]:

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 import asyncio
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from kgbench.connectors import calls, chat_completions, responses
+from kgbench.connectors import chat_completions, responses
 from kgbench.connectors.bodies import count, listed, mapping
-from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import ANSWER_LIMITS, Option, read
-from kgbench.connectors.servers import Server, Service
+from kgbench.connectors.sdk import Sdk
+from kgbench.connectors.servers import Service
 from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import Json, ModelSetup, Reply, Request
-from kgbench.net.limits import Misbehaviour
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
     from kgbench.connectors.openai_batches import OpenAIBatches
 
 _PATIENCE = 5.0  # seconds for what a server tells about itself
@@ -57,28 +54,30 @@ def open(  # noqa: A001 - the interface
     The server is at ``setup.base_url``, else ``OPENAI_BASE_URL``, else OpenAI's own. ``service``
     is another service with the same protocol.
     """
-    return OpenAI(setup, *_parts(setup, timeout, service))
+    return OpenAI(setup, timeout, service)
 
 
 def open_batches(setup: ModelSetup, timeout: float) -> OpenAIBatches:
     """Return a client for the same model through the batch interface of its server."""
     from kgbench.connectors.openai_batches import OpenAIBatches
 
-    return OpenAIBatches(setup, *_parts(setup, timeout))
+    return OpenAIBatches(setup, timeout)
 
 
-def _parts(
-    setup: ModelSetup, timeout: float, service: Service = SERVICE
-) -> tuple[ModuleType, AsyncOpenAI, Caller]:
-    options = read(setup.options, DECLARED.options, setup.spec)
-    protocol = responses if options["api"] == "responses" else chat_completions
-    for name in protocol.RESERVED:
-        if name in setup.sampling:
-            raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
-    client, caller = sdk_client(setup, timeout, service)
-    if service.is_own(str(client.base_url)):
-        _check_sampling(setup, protocol)
-    return protocol, client, caller
+class OpenAIModel(Sdk):
+    """A model at an OpenAI-compatible server, with the protocol that its options choose."""
+
+    def __init__(self, setup: ModelSetup, timeout: float, service: Service = SERVICE) -> None:
+        options = read(setup.options, DECLARED.options, setup.spec)
+        self._setup = setup
+        self._protocol = responses if options["api"] == "responses" else chat_completions
+        for name in self._protocol.RESERVED:
+            if name in setup.sampling:
+                raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
+        server = service.server(setup, options, timeout)
+        super().__init__("OpenAI", server, server.address.url, timeout, "x-request-id")
+        if service.is_own(server.address.url):
+            _check_sampling(setup, self._protocol)
 
 
 def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
@@ -95,45 +94,7 @@ def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
             )
 
 
-def sdk_client(
-    setup: ModelSetup, timeout: float, service: Service = SERVICE
-) -> tuple[AsyncOpenAI, Caller]:
-    """Return the SDK's client for the server of ``setup``, and the context of its calls."""
-    server = service.server(setup, read(setup.options, DECLARED.options, setup.spec), timeout)
-    return _client(server, timeout), server.caller
-
-
-def _client(server: Server, timeout: float) -> AsyncOpenAI:
-    url = server.address.url
-    try:
-        import openai
-
-        http = calls.http_client(url, timeout)
-    except ImportError:
-        raise ModelSpecError(
-            "the OpenAI SDK is not installed: pip install 'kgbench[openai]'"
-        ) from None
-    return openai.AsyncOpenAI(
-        api_key=server.key or "none",
-        base_url=url,
-        timeout=http.timeout,
-        max_retries=0,
-        http_client=http,
-    )
-
-
-class OpenAIConnector(calls.SdkConnector["AsyncOpenAI"]):
-    """A model at an OpenAI-compatible server, and the client's connections to it."""
-
-    def __init__(
-        self, setup: ModelSetup, protocol: ModuleType, client: AsyncOpenAI, caller: Caller
-    ) -> None:
-        super().__init__(client, caller)
-        self._setup = setup
-        self._protocol = protocol
-
-
-class OpenAI(OpenAIConnector):
+class OpenAI(OpenAIModel):
     """A model at an OpenAI-compatible server; see the module.
 
     ``context`` is the number of tokens of a conversation, ``slots`` the number of calls that the
@@ -162,40 +123,17 @@ class OpenAI(OpenAIConnector):
 
     async def _get(self, url: str) -> Json:
         """Return the body at an address of the server, or ``None`` if it has nothing there."""
-        import httpx2
-        import openai
-
-        options: Any = {} if self._caller.secrets else {"headers": {"Authorization": openai.omit}}
         try:
-            async with asyncio.timeout(min(self._caller.timeout, _PATIENCE)):
-                answer = await self._client.get(url, cast_to=httpx2.Response, options=options)
-            return self._caller.json(answer.text)
-        except (TimeoutError, openai.OpenAIError, Misbehaviour, ProviderError):
+            async with asyncio.timeout(_PATIENCE):
+                body, _ = await self.fetch(url)
+        except (TimeoutError, ProviderError):
             return None
+        return body
 
     async def ask(self, request: Request) -> Reply:
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
-        import openai
-
         body = self._protocol.request(self._setup, request)
         for name in ANSWER_LIMITS if request.at_most is not None else ():
             if isinstance(limit := body.get(name), int):
                 body[name] = min(limit, request.at_most or limit)
-        return await calls.call_sdk(
-            openai, self._caller, lambda: self._send(body), self._protocol.reply, "x-request-id"
-        )
-
-    async def _send(self, body: dict[str, Json]) -> Any:
-        import openai
-
-        headers = None if self._caller.secrets else {"Authorization": openai.omit}
-        if self._protocol is responses:
-            return await self._client.responses.with_raw_response.create(
-                extra_headers=headers, extra_body=body
-            )
-        return await self._client.chat.completions.with_raw_response.create(
-            model=body["model"],
-            messages=body["messages"],
-            extra_headers=headers,
-            extra_body=body,
-        )
+        return await self.call(f"/{self._protocol.PATH}", body, self._protocol.reply)

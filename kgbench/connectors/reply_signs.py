@@ -16,11 +16,20 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
-from kgbench.connectors.error_bodies import ErrorBody
-from kgbench.errors import ProviderError
+from kgbench.connectors.bodies import ErrorBody
+from kgbench.errors import (
+    ContextTooLong,
+    ProviderError,
+    ProviderRefused,
+    ProviderTimeout,
+    RateLimited,
+)
 from kgbench.model import Outcome
+from kgbench.net.limits import LONGEST_WAIT
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCTERMS, KGB, RDFS, SH, SKOS
+
+_YEAR = 365 * 86400.0
 
 
 class Kind(StrEnum):
@@ -147,6 +156,37 @@ def sign_of(said: ErrorBody, status: int | None, own_words: Sequence[str] = ()) 
     known = [sign for sign in general if sign is not None]
     # One that a retry may cure decides: a failed call costs less than a lost answer.
     return next((s for s in known if s.meaning is not Meaning.REJECTED), next(iter(known), None))
+
+
+def error_of(
+    meaning: Meaning | None,
+    message: str,
+    *,
+    status: int | None = None,
+    wait: float | None = None,
+) -> ProviderError:
+    """Return the error for the declared ``meaning`` of a reply; ``message`` is already scrubbed.
+
+    What nobody declared (``None``) is a failure of the provider, which is retried. ``status`` is
+    that of the HTTP response, ``wait`` the seconds that it asks to wait.
+    """
+    error: ProviderError
+    if meaning in (Meaning.REJECTED, Meaning.REFUSED):
+        error = ProviderRefused(message)
+    elif meaning is Meaning.CONTEXT_TOO_LONG:
+        error = ContextTooLong(message)
+    elif wait is not None and wait > LONGEST_WAIT:
+        hours = min(wait, _YEAR) / 3600
+        error = ProviderRefused(
+            f"{message} (it asks for a wait of {hours:,.1f} hours, which is too long: run the same "
+            f"command again later)"
+        )
+    elif meaning is Meaning.RATE_LIMITED or wait is not None:
+        error = RateLimited(message, wait)
+    else:
+        error = (ProviderTimeout if meaning is Meaning.TIMEOUT else ProviderError)(message)
+    error.status = status
+    return error
 
 
 def _of_kind(kind: Kind) -> Sequence[Sign]:

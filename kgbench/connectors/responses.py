@@ -8,12 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgbench.connectors import reply_signs
-from kgbench.connectors.bodies import count, listed, mapping, reason_of, text_of, turns, written
-from kgbench.connectors.error_bodies import NoAnswer
+from kgbench.connectors.bodies import (
+    NoAnswer,
+    count,
+    listed,
+    mapping,
+    reason_of,
+    text_of,
+    turns,
+    written,
+)
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
+
+PATH = "responses"
 
 RESERVED = (
     "input",

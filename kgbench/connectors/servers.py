@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from kgbench.connectors import failures, keys
+from kgbench.connectors import keys
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.options import Option
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
 from kgbench.net import environment
 from kgbench.net.limits import ascii_host, is_loopback, origin
+from kgbench.secrets.detection import scrub
 
 #: The value of the option ``api_version`` that appends no version to an address.
 NO_VERSION = "none"
@@ -82,7 +83,7 @@ class Service:
         try:
             return address_of(url or self.own or "", self.version, chosen)
         except ValueError as error:
-            raise ModelSpecError(f"{source}: '{failures.scrub(url)}' {error}") from None
+            raise ModelSpecError(f"{source}: '{scrub(url)}' {error}") from None
 
     def server(self, setup: ModelSetup, options: Mapping[str, Any], timeout: float) -> Server:
         """Return the server at the :meth:`address` of ``setup``, with its key.

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,11 +22,10 @@ from kgbench.datasets.descriptions import Description
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 from kgbench.net import web
-from kgbench.net.limits import Budget, Limits, Misbehaviour, ResponseTooLarge
+from kgbench.net.limits import Budget
 
 _SUFFIXES = frozenset({".json", ".jsonl", ".ttl", ".txt", ""})
 _LARGEST = 1 << 28  # bytes of one file
-_TIMEOUT = 60.0  # seconds without a byte
 _MOST = 1 << 33  # bytes of one data set
 _PATIENCE = 3_600.0  # seconds for one data set
 
@@ -172,24 +170,17 @@ def download(url: str, budget: Budget | None = None) -> bytes:
     """
     if not url.startswith(("https://", "http://127.0.0.1:")):
         raise ImportRefused(f"{url} is not an https URL")
-    budget = budget or Budget(_MOST, _PATIENCE)
-    most = min(_LARGEST, budget.bytes)
-    limits = Limits(most, most, budget.remaining())
-    try:
-        with web.request(url, limits, idle=_TIMEOUT, follow=True) as response:
-            if response.status == HTTPStatus.OK:
-                content = b"".join(response.pieces())
-                budget.spend(len(content))
-                return content
-            reason = f"HTTP {response.status} {response.reason}"
-    except ResponseTooLarge:
-        raise ImportRefused(f"{url} is larger than {most} bytes") from None
-    except (Misbehaviour, OSError) as error:
-        budget.remaining()  # a spent budget names its option
-        reason = " ".join(str(error).split())
-    raise ImportRefused(
-        f"{url} cannot be fetched: {reason}; 'install --from DIR' takes a copy that you have"
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "file")
+        try:
+            web.download(url, target, budget or Budget(_MOST, _PATIENCE), _LARGEST)
+        except FileNotFoundError:
+            reason = f"{url} cannot be fetched: not found (404)"
+        except ImportRefused as error:
+            reason = str(error)
+        else:
+            return target.read_bytes()
+    raise ImportRefused(f"{reason}; 'install --from DIR' takes a copy that you have")
 
 
 def _copy(

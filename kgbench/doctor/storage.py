@@ -13,7 +13,7 @@ from kgbench.doctor.conditions import Condition, State
 from kgbench.errors import KgbenchError
 from kgbench.model import Json
 from kgbench.store import back_ends, maintenance, open_reader, snapshots
-from kgbench.store.databases import is_store, is_unfinished
+from kgbench.store.databases import is_store
 from kgbench.store.reader import SnapshotReader
 
 _LOW_SPACE = 1 << 30  # bytes of free space below which a note is due
@@ -57,13 +57,9 @@ def _embedded(path: Path) -> Iterator[Condition]:
             "`kgbench run` creates one",
         )
         return
-    if not is_store(path) and not is_unfinished(path):
+    if not is_store(path):
         words = f"{path} exists, but is not a kgbench store"
         yield Condition("store", "location", State.BROKEN, words, "choose another with --store")
-        return
-    if is_unfinished(path):
-        words = f"a copy or recovery into {path} has not ended"
-        yield Condition("store", "location", State.BROKEN, words, "repeat it, or remove the folder")
         return
     owner, sizes = _owner(path), _sizes(path)
     facts = {"location": str(path), "owner": owner, **sizes}

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO
 
 from kgbench import clock
 from kgbench.connectors import keys
-from kgbench.connectors.failures import scrub
 from kgbench.errors import StoreError, WriteFailed
 from kgbench.model import Reply
 from kgbench.secrets import secret_names
+from kgbench.secrets.detection import scrub
 
 Say = Callable[[str], None]
 

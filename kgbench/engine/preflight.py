@@ -20,7 +20,6 @@ from kgbench.characters import visible
 from kgbench.config.specs import LOCAL
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import declarations
-from kgbench.connectors.failures import scrub
 from kgbench.connectors.options import ANSWER_LIMITS
 from kgbench.engine import estimates, planning
 from kgbench.engine.calls import (
@@ -35,6 +34,7 @@ from kgbench.engine.session import Settings
 from kgbench.engine.stop_signal import StopSignal
 from kgbench.errors import ProviderError, ProviderRefused, RateLimited
 from kgbench.model import ModelSetup, Plan, Reply, Request
+from kgbench.secrets.detection import scrub
 
 PROMPT = "This is a test of the connection. Count from 1 to 20."  # enough to measure the speed
 

@@ -23,7 +23,14 @@ from kgbench.errors import ConfigurationError, EvaluationError, Finding, StoreEr
 from kgbench.execution.oxigraph import DEEPEST, rows
 from kgbench.model import QueryResult
 from kgbench.net import web
-from kgbench.net.limits import Limits, Misbehaviour, ResponseTooLarge, ResponseTooSlow, bare
+from kgbench.net.limits import (
+    Limits,
+    Misbehaviour,
+    ResponseTooLarge,
+    ResponseTooSlow,
+    bare,
+    retry_after,
+)
 from kgbench.rdf import lexer
 from kgbench.rdf.prefixes import complete
 from kgbench.store import quirks
@@ -162,8 +169,7 @@ def _refused(response: Response) -> QueryResult:
     if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
         return QueryResult(error=f"the endpoint refuses the query: {message}")
     if status in _TEMPORARY:
-        after = response.headers.get("Retry-After", "")
-        raise _Later(f"HTTP {status}", float(after) if after.isdecimal() else None)
+        raise _Later(f"HTTP {status}", retry_after(response.headers))
     if to := response.headers.get("Location"):
         message = f"it redirects to {bare(to)}, which is not followed"
     raise EvaluationError(

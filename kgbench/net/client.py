@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP client of kgbench: httpx2 within limits, for stores, endpoints, downloads and probes."""
+"""The HTTP clients of kgbench: httpx2 within limits.
+
+:class:`Client` is for stores, endpoints, downloads and probes, :class:`GuardedClient` for the SDKs
+of providers and tool servers. By themselves, SDKs follow redirects to any server, some of them with
+the API key, and read responses of any size.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import httpx2
 
-from kgbench.net.limits import InvalidResponse, Meter, Misbehaviour
-from kgbench.net.transport import Transport
+from kgbench.net import environment, limits
+from kgbench.net.limits import (
+    REDIRECTS,
+    InvalidResponse,
+    Limits,
+    Meter,
+    Misbehaviour,
+    RedirectRefused,
+    redirect_target,
+)
+from kgbench.net.transport import MeasuredBody, Transport
 
 AGENT: Final = "kgbench (benchmark of language models)"
+
+MOST_STREAMED: Final = 1 << 32
+"""Maximal bytes of a response that is read line by line."""
+
+SLOWEST: Final = 10_000
+"""Minimal average of bytes per second for a streamed response beyond its timeout."""
+
+_CONNECT: Final = 15.0  # seconds; a reachable host accepts connections sooner
+_KEPT: Final = 256  # idle connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +146,86 @@ class Client:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+class GuardedClient(httpx2.AsyncClient):
+    """An ``httpx2.AsyncClient`` for calls to one server that take at most ``seconds``.
+
+    Only the origin of ``url`` is contacted: an SDK may take addresses from responses, such as the
+    address of a batch's results, and would send the key there. Of the environment, only proxies and
+    certificates are used. Connections are not limited, because the caller limits the calls.
+    ``streamed`` are the limits of a response that is read in pieces, ``misbehaviour`` is the last
+    exceeded limit or refused redirect, because an SDK may only report a closed connection.
+    """
+
+    def __init__(
+        self, url: str, seconds: float, *, streamed: Limits | None = None, **options: Any
+    ) -> None:
+        proxy = environment.proxy_for(url)
+        super().__init__(
+            trust_env=False,
+            verify=environment.tls_for(url),
+            proxy=None if proxy is None else proxy.for_httpx(),
+            timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT)),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT),
+            **options,
+        )
+        self._home = url
+        self._whole = Limits(limits.REPLY, limits.REPLY, seconds)
+        self._streamed = streamed or Limits(MOST_STREAMED, MOST_STREAMED, seconds, SLOWEST)
+        self.misbehaviour: Misbehaviour | None = None
+
+    async def send(
+        self, request: httpx2.Request, *, stream: bool = False, **options: Any
+    ) -> httpx2.Response:
+        """Send ``request``; follow redirects within its origin if they keep method and body.
+
+        Raises :class:`~kgbench.net.limits.Misbehaviour`; reading the response may raise it, too.
+        """
+        meter = Meter(self._streamed if stream else self._whole)
+        options["follow_redirects"] = False
+        try:
+            response = await self._landed(request, options)
+            coding = response.headers.pop("content-encoding", None)
+            response.stream = MeasuredBody(response.stream, meter, coding, self._note)
+            # JSON is UTF-8, whatever the header says (RFC 8259, section 8.1). Codecs such as
+            # "undefined" are known to Python, but raise errors that no caller expects.
+            response.encoding = "utf-8-sig"
+            if not stream:
+                await _read(response)
+        except Misbehaviour as error:
+            self._note(error)
+            raise
+        return response
+
+    async def _landed(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
+        """Return the first response that is no redirect."""
+        redirect_target(self._home, str(request.url))
+        for _ in range(REDIRECTS + 1):
+            request.headers["Accept-Encoding"] = "gzip"
+            response = await super().send(request, stream=True, **options)
+            if response.next_request is None:
+                return response
+            await response.aclose()
+            redirect_target(str(request.url), response.headers["location"])
+            if response.next_request.method != request.method:
+                raise RedirectRefused(
+                    f"the server redirects a {request.method} with HTTP {response.status_code}, "
+                    f"which would lose its body: look at the address of the server"
+                )
+            request = response.next_request
+        raise RedirectRefused(f"the server redirects more than {REDIRECTS} times")
+
+    def _note(self, error: Misbehaviour) -> None:
+        self.misbehaviour = error
+
+
+async def _read(response: httpx2.Response) -> None:
+    try:
+        await response.aread()
+    except BaseException:
+        await response.aclose()
+        raise
 
 
 @lru_cache(maxsize=16)

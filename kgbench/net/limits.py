@@ -10,11 +10,13 @@ pieces of bounded size.
 
 from __future__ import annotations
 
+import email.utils
 import ipaddress
+import math
 import re
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -81,29 +83,43 @@ class Limits:
 
 
 class Meter:
-    """Counts the bytes and seconds of one response, from the creation of the meter."""
+    """Counts the bytes and seconds of one response, from the creation of the meter.
+
+    The head has a limit of its own, because HTTP libraries skip any number of "100 Continue"
+    responses.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.encoded = 0
         self.decoded = 0
+        self._head = 0
         self._began = time.monotonic()
 
     def remaining(self) -> float:
-        """Return the seconds until the time limit; zero or less means that it is exceeded.
-
-        Raises nothing, so that the caller chooses the error.
-        """
+        """Return the seconds until the time limit; raises :class:`ResponseTooSlow` after it."""
         earned = self.encoded / self.limits.slowest if self.limits.slowest else 0.0
-        return self._began + self.limits.seconds + earned - time.monotonic()
+        left = self._began + self.limits.seconds + earned - time.monotonic()
+        if left <= 0:
+            raise ResponseTooSlow(f"the response was not whole after {self.limits.seconds:g} s")
+        return left
+
+    def begin_head(self) -> None:
+        """Begin a response: to the first request, after a redirect, or after a challenge."""
+        self._head = 0
+
+    def count_head(self, size: int) -> None:
+        """Count bytes before the body; raises :class:`InvalidResponse` if there are too many."""
+        self._head += size
+        if self._head > HEAD:
+            raise InvalidResponse(f"the response begins with more than {HEAD >> 10} KB of headers")
 
     def count_received(self, size: int) -> None:
-        """Count bytes received; raises :class:`ResponseTooLarge` or :class:`ResponseTooSlow`."""
+        """Count bytes of a body; raises :class:`ResponseTooLarge` or :class:`ResponseTooSlow`."""
         self.encoded += size
         if self.encoded > self.limits.encoded:
             raise ResponseTooLarge(f"the response has more than {_size(self.limits.encoded)}")
-        if self.remaining() <= 0:
-            raise ResponseTooSlow(f"the response was not whole after {self.limits.seconds:g} s")
+        self.remaining()
 
     def count_decoded(self, size: int) -> None:
         """Count bytes after decompression. Raises :class:`ResponseTooLarge`."""
@@ -152,45 +168,8 @@ class Budget:
             yield item
 
 
-class ReadLimits:
-    """The limits of reading one response from its connection: time per read, size of the head.
-
-    No read waits longer than ``idle`` seconds, or than the time that ``meter`` leaves. A socket
-    timeout alone holds for a single read: a server could send a byte now and then forever, even in
-    the headers. The head has a limit of its own, because HTTP libraries skip any number of
-    "100 Continue" responses.
-    """
-
-    def __init__(self, meter: Meter, idle: float) -> None:
-        self.meter = meter
-        self._idle = idle
-        self._head: int | None = 0  # bytes before the body; None within the body
-
-    def wait(self) -> float:
-        """Return the timeout of the next read (seconds); raises :class:`ResponseTooSlow`."""
-        left = self.meter.remaining()
-        if left <= 0:
-            raise ResponseTooSlow(
-                f"the response was not whole after {self.meter.limits.seconds:g} s"
-            )
-        return min(left, self._idle)
-
-    def count_received(self, size: int) -> None:
-        """Count bytes received; raises :class:`InvalidResponse` if the head is too long."""
-        if self._head is not None:
-            self._head += size
-            if self._head > HEAD:
-                raise InvalidResponse(
-                    f"the response begins with more than {HEAD >> 10} KB of headers"
-                )
-
-    def begin_body(self) -> None:
-        """End the head: the headers are complete."""
-        self._head = None
-
-
 class BodyDecoder:
-    """A decoder of the content coding of a response that arrives in pieces.
+    """A decoder of the content coding of a response that arrives in pieces, measured by a meter.
 
     ``coding`` is the header ``Content-Encoding``. Raises :class:`InvalidResponse` for any coding
     but gzip, the only one in the ``Accept-Encoding`` of requests.
@@ -208,13 +187,14 @@ class BodyDecoder:
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode ``data`` from the network, in pieces of at most :data:`PIECE` bytes."""
+        self._meter.count_received(len(data))
         if self._member is None:
             self._meter.count_decoded(len(data))
             yield data
             return
         self._begun = self._begun or bool(data)
-        while data:
-            if self._member.eof:  # gzip data may have several members (RFC 1952, section 2.2)
+        while True:
+            if data and self._member.eof:  # data may have several members (RFC 1952, section 2.2)
                 self._member = _member()
             try:
                 piece = self._member.decompress(data, PIECE)
@@ -224,21 +204,43 @@ class BodyDecoder:
             if piece:
                 yield piece
             data = self._member.unconsumed_tail or self._member.unused_data
-        while len(piece := self._rest()) > 0:
-            yield piece
+            if not (data or (piece and not self._member.eof)):  # a decompressor may hold some back
+                return
 
     def end(self) -> None:
         """Raise :class:`InvalidResponse` if the compressed data is incomplete."""
         if self._member is not None and self._begun and not self._member.eof:
             raise InvalidResponse("the compressed response ends early")
 
-    def _rest(self) -> bytes:
-        """Return output that the decompressor still holds back after all its input."""
-        if self._member is None or self._member.eof:
-            return b""
-        piece = self._member.decompress(b"", PIECE)
-        self._meter.count_decoded(len(piece))
-        return piece
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait from ``retry-after-ms`` or ``Retry-After`` (RFC 9110, 10.2.3).
+
+    ``Retry-After`` has seconds or an HTTP date, which counts from the ``Date`` of the response: the
+    server's clock may differ from ours. The result is never negative, and ``None`` without a
+    usable header. Names in ``headers`` are in lower case, or without case.
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    until = seconds_of(headers.get("retry-after", ""))
+    if until is None:
+        return None
+    now = seconds_of(headers.get("date", ""))
+    return max(0.0, until - (time.time() if now is None else now))
+
+
+def seconds_of(date: str) -> float | None:
+    """Return an HTTP date in seconds since 1970, or ``None`` if ``date`` is none."""
+    moment = email.utils.parsedate_tz(date)
+    try:
+        return None if moment is None else float(email.utils.mktime_tz(moment))
+    except (OverflowError, ValueError):
+        return None
 
 
 def origin(url: str) -> tuple[str, str, int]:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A transport for httpx2 that limits the time and bytes of whole responses.
 
-httpx2 only has timeouts of single reads. Therefore each request carries the meter of its response
-to the connection (:class:`_Timeout`), whose reads obey it (:class:`_Stream`), and the body is
-counted and decompressed as it arrives (:class:`MeasuredBody`, which the client of the provider SDKs
-uses as well).
+httpx2 only has timeouts of single reads: a server could send a byte now and then forever, even in
+the headers. Therefore each request carries the meter of its response to the connection
+(:class:`_Timeout`), whose reads obey it (:class:`_Stream`), and the body is counted and
+decompressed as it arrives (:class:`MeasuredBody`, also in the asynchronous client of the SDKs).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, Self
@@ -21,10 +21,9 @@ import httpx2
 from kgbench.errors import EnvironmentVariableError
 from kgbench.net import environment
 from kgbench.net.environment import Proxy
-from kgbench.net.limits import BodyDecoder, InvalidResponse, Meter, ReadLimits
+from kgbench.net.limits import BodyDecoder, InvalidResponse, Meter, Misbehaviour
 
 _REFUSAL: Final = 1 << 20  # bytes of a 401 response
-_SENT_TOGETHER: Final = 1 << 16  # bytes up to which head and body are sent in one write
 
 
 class Transport(httpx2.BaseTransport):
@@ -46,51 +45,44 @@ class Transport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send ``request`` and return the response, with a decompressed body."""
         meter: Meter = request.extensions["meter"]
-        timeout = _Timeout(ReadLimits(meter, self._idle))
-        timeouts = {
-            "connect": min(self._connect, float(timeout)),
-            "read": timeout,
-            "write": timeout,
-        }
+        meter.begin_head()
+        timeout = _Timeout(meter, self._idle)
+        connect = min(self._connect, float(timeout))
         url = request.url
         assert isinstance(request.stream, httpx2.SyncByteStream)
         sent = httpcore2.Request(
             request.method,
-            httpcore2.URL(
-                scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-            ),
+            _address(url),
             headers=request.headers.raw,
             content=request.stream,
-            extensions={"timeout": timeouts},
+            extensions={"timeout": {"connect": connect, "read": timeout, "write": timeout}},
         )
         proxy = environment.proxy_for(str(url)) if self._proxied else None
         try:
-            with _converted_errors(timeouts["connect"]):
-                response = self._pool(url, proxy).handle_request(sent)
+            with _converted_errors(connect):
+                response = self._pool(url.scheme == "https", proxy).handle_request(sent)
         except OSError as error:
             if proxy is None or isinstance(error, TimeoutError):
                 raise
             raise ConnectionError(f"{error}{environment.advice(str(url))}") from None
-        timeout.reads.begin_body()
+        timeout.in_head = False
         if response.status == httpx2.codes.UNAUTHORIZED:
             # httpx2 reads a 401 response completely before it sends credentials.
             meter = Meter(replace(meter.limits, encoded=_REFUSAL, decoded=_REFUSAL))
         headers = httpx2.Headers(response.headers)
         coding = headers.pop("Content-Encoding", None)
-        length = headers.get("Content-Length", "")
-        content = _Content(response, int(length) if length.isdecimal() else 0)
-        stream = MeasuredBody(content, meter, coding)
-        extensions = response.extensions
         return httpx2.Response(
-            response.status, headers=headers, stream=stream, extensions=extensions
+            response.status,
+            headers=headers,
+            stream=MeasuredBody(_Content(response, headers), meter, coding),
+            extensions=response.extensions,
         )
 
-    def _pool(self, url: httpx2.URL, proxy: Proxy | None) -> httpcore2.ConnectionPool:
-        key = url.scheme == "https", proxy
+    def _pool(self, secure: bool, proxy: Proxy | None) -> httpcore2.ConnectionPool:
         with self._lock:
-            if key not in self._pools:
-                self._pools[key] = self._new_pool(*key)
-            return self._pools[key]
+            if (secure, proxy) not in self._pools:
+                self._pools[secure, proxy] = self._new_pool(secure, proxy)
+            return self._pools[secure, proxy]
 
     def _new_pool(self, secure: bool, proxy: Proxy | None) -> httpcore2.ConnectionPool:
         options: dict[str, Any] = {
@@ -103,28 +95,13 @@ class Transport(httpx2.BaseTransport):
             return httpcore2.ConnectionPool(**options)
         if proxy.is_socks:  # its handshake has no timeouts, which the streams here need
             raise EnvironmentVariableError(
-                f"{proxy} speaks SOCKS, through which kgbench only calls models: name a proxy that "
-                f"speaks HTTP, or add the host to NO_PROXY"
+                f"{proxy} speaks SOCKS, through which kgbench only calls models and tool servers: "
+                f"name a proxy that speaks HTTP, or add the host to NO_PROXY"
             )
         parsed = proxy.for_httpx()
         if parsed.ssl_context is not None:
             options["proxy_ssl_context"] = parsed.ssl_context
-        address = httpcore2.URL(
-            scheme=parsed.url.raw_scheme,
-            host=parsed.url.raw_host,
-            port=parsed.url.port,
-            target=b"/",
-        )
-        return httpcore2.HTTPProxy(address, proxy_auth=parsed.raw_auth, **options)
-
-    def idle_connections(self) -> int:
-        """Return the number of idle connections that are kept for later requests."""
-        with self._lock:
-            return sum(
-                connection.is_idle()
-                for pool in self._pools.values()
-                for connection in pool.connections
-            )
+        return httpcore2.HTTPProxy(_address(parsed.url), proxy_auth=parsed.raw_auth, **options)
 
     def close(self) -> None:
         """Close all connections."""
@@ -138,28 +115,38 @@ class MeasuredBody(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     """The body of a response, counted and decompressed as it arrives.
 
     ``inner`` is the stream of bytes as sent, ``coding`` the header ``Content-Encoding``. Iteration
-    raises :class:`~kgbench.net.limits.Misbehaviour`.
+    raises :class:`~kgbench.net.limits.Misbehaviour`, after ``note`` of an asynchronous client.
     """
 
-    def __init__(self, inner: Any, meter: Meter, coding: str | None) -> None:
+    def __init__(
+        self,
+        inner: Any,
+        meter: Meter,
+        coding: str | None,
+        note: Callable[[Misbehaviour], None] | None = None,
+    ) -> None:
         self._inner = inner
         self._meter = meter
         self._coding = coding
+        self._note = note
 
     def __iter__(self) -> Iterator[bytes]:
         body = BodyDecoder(self._coding, self._meter)
         for data in self._inner:
-            self._meter.count_received(len(data))
             yield from body.pieces(data)
         body.end()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        body = BodyDecoder(self._coding, self._meter)
-        async for data in self._inner:
-            self._meter.count_received(len(data))
-            for piece in body.pieces(data):
-                yield piece
-        body.end()
+        try:
+            body = BodyDecoder(self._coding, self._meter)
+            async for data in self._inner:
+                for piece in body.pieces(data):
+                    yield piece
+            body.end()
+        except Misbehaviour as error:
+            if self._note is not None:
+                self._note(error)
+            raise
 
     def close(self) -> None:
         """Return the connection to the pool, or close it if the body was not read completely."""
@@ -171,24 +158,23 @@ class MeasuredBody(httpx2.SyncByteStream, httpx2.AsyncByteStream):
 
 
 class _Content:
-    """The body of an httpcore2 response as sent; ``length`` is its Content-Length."""
+    """The body of an httpcore2 response as sent; says how much of its Content-Length is missing."""
 
-    def __init__(self, response: httpcore2.Response, length: int) -> None:
+    def __init__(self, response: httpcore2.Response, headers: httpx2.Headers) -> None:
         self._response = response
-        self._length = length
+        length = headers.get("Content-Length", "")
+        self._left = int(length) if length.isdecimal() else 0
 
     def __iter__(self) -> Iterator[bytes]:
-        size = 0
         try:
             with _converted_errors():
                 for data in self._response.iter_stream():
-                    size += len(data)
+                    self._left -= len(data)
                     yield data
         except InvalidResponse:
-            left = self._length - size
-            if left <= 0:
+            if self._left <= 0:
                 raise
-            raise InvalidResponse(f"the response ended {left} bytes too early") from None
+            raise InvalidResponse(f"the response ended {self._left} bytes too early") from None
 
     def close(self) -> None:
         self._response.close()
@@ -197,16 +183,22 @@ class _Content:
 class _Timeout(float):
     """The timeout of a request, which httpcore2 passes to each read and write of its connection.
 
-    It carries the :class:`~kgbench.net.limits.ReadLimits` of the response, which the connection
-    cannot store because it serves several requests in turn.
+    It carries the meter of the response, which the connection cannot store because it serves
+    several requests in turn.
     """
 
-    reads: ReadLimits
+    meter: Meter
+    idle: float
+    in_head: bool
 
-    def __new__(cls, reads: ReadLimits) -> Self:
-        timeout = super().__new__(cls, reads.wait())
-        timeout.reads = reads
+    def __new__(cls, meter: Meter, idle: float) -> Self:
+        timeout = super().__new__(cls, min(idle, meter.remaining()))
+        timeout.meter, timeout.idle, timeout.in_head = meter, idle, True
         return timeout
+
+    def left(self) -> float:
+        """Return the timeout of the next read or write."""
+        return min(self.idle, self.meter.remaining())
 
 
 class _Network(httpcore2.NetworkBackend):
@@ -222,27 +214,21 @@ class _Network(httpcore2.NetworkBackend):
 class _Stream(httpcore2.NetworkStream):
     def __init__(self, plain: httpcore2.NetworkStream) -> None:
         self._plain = plain
-        self._unsent = b""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         assert isinstance(timeout, _Timeout)
-        reads = timeout.reads
         try:
-            data = self._plain.read(max_bytes, reads.wait())
+            data = self._plain.read(max_bytes, timeout.left())
         except httpcore2.ReadTimeout:
-            reads.wait()  # raises TooSlow if the limit of the whole response is exceeded
+            timeout.left()  # raises TooSlow if the limit of the whole response is exceeded
             raise
-        reads.count_received(len(data))
+        if timeout.in_head:
+            timeout.meter.count_head(len(data))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send a head together with a small body; h11 yields them apart, then b"" at the end."""
         assert isinstance(timeout, _Timeout)
-        self._unsent += buffer
-        if buffer and len(self._unsent) < _SENT_TOGETHER:
-            return
-        data, self._unsent = self._unsent, b""
-        self._plain.write(data, timeout.reads.wait())
+        self._plain.write(buffer, timeout.left())
 
     def start_tls(self, *arguments: Any, **options: Any) -> httpcore2.NetworkStream:
         return _Stream(self._plain.start_tls(*arguments, **options))
@@ -273,3 +259,9 @@ def _converted_errors(connect: float = 0.0) -> Iterator[None]:
         ) from None
     except httpcore2.ProtocolError as error:
         raise InvalidResponse(str(error)) from None
+
+
+def _address(url: httpx2.URL) -> httpcore2.URL:
+    return httpcore2.URL(
+        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+    )

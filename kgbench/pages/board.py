@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kgbench.analysis.tables import Table
+from kgbench.analysis.tables import Ref, Table
 from kgbench.pages.tables import linked_queries, short
 
+_TESTED = ("leads", "ci_low", "ci_high", "rank_low", "rank_high", "group")
 _STEPS = 10  # steps of the heat scale
 
 
@@ -24,51 +25,17 @@ class Bar(NamedTuple):
     high: float | None
 
 
-class LeaderboardRow(NamedTuple):
-    """A row of the leaderboard.
-
-    ``model`` is the IRI of the model, ``name`` its name in tables, ``shown`` its display name.
-    ``rank`` is ``None`` if the model was not scored on all tasks. ``leads`` says whether the
-    difference from every better model may be due to chance; it is ``None`` without a test.
-    """
-
-    model: str
-    name: str
-    shown: str
-    rank: int | None
-    score: float | None
-    low: float | None
-    high: float | None
-    rank_low: int | None
-    rank_high: int | None
-    leads: bool | None
-    n: int
-    tasks: int
-    failed: int
-    not_judged: int
-    unreadable: float | None
-    bar: Bar | None
-    group: str | None = None
-
-    @property
-    def between(self) -> str:
-        """The range of ranks in words, with the letters of the model's groups."""
-        if self.rank_low is None:
-            return ""
-        same = self.rank_low == self.rank_high
-        ranks = str(self.rank_low) if same else f"{self.rank_low} to {self.rank_high}"
-        return f"{ranks} ({self.group})" if self.group else ranks
-
-
 class Board(NamedTuple):
     """A leaderboard: ranked models, and the number of tasks.
 
+    A place is a record of the table, with the IRI and the display name of its model (``iri``,
+    ``shown``), a ``bar``, and its range of ranks in words (``between``).
     ``about`` is the population that intervals and ranges of ranks generalise to.
     """
 
     title: str
     tasks: int
-    places: list[LeaderboardRow]
+    places: list[dict[str, Any]]
     notes: tuple[str, ...]
     queries: list[tuple[str, dict[str, str]]]
     about: str | None = None
@@ -76,7 +43,9 @@ class Board(NamedTuple):
     @property
     def intervals(self) -> bool:
         """Whether the leaderboard has intervals or ranges of ranks."""
-        return any(row.low is not None or row.rank_low is not None for row in self.places)
+        return any(
+            place[end] is not None for place in self.places for end in ("ci_low", "rank_low")
+        )
 
 
 class HeatCell(NamedTuple):
@@ -120,13 +89,11 @@ class HeatMap(NamedTuple):
 
 def board(table: Table, display_names: Mapping[str, str], suite: str | None) -> Board:
     """Convert the leaderboard ``table`` for templates; ``display_names`` is keyed by model."""
-    iris = table.iris.get("model", {})
     records = table.records()
-    tasks = max((int(record["tasks"] or 0) for record in records), default=0)
     return Board(
         table.title,
-        tasks,
-        [_row(record, iris, display_names) for record in records],
+        max((int(str(record["tasks"] or 0)) for record in records), default=0),
+        [_place(record, display_names) for record in records],
         table.notes,
         linked_queries(table, suite),
         estimand_of(table),
@@ -139,30 +106,25 @@ def estimand_of(table: Table) -> str | None:
     return None if label is None else str(label)
 
 
-def _row(
-    record: Mapping[str, Any], iris: Mapping[str, str], display_names: Mapping[str, str]
-) -> LeaderboardRow:
-    name = str(record["model"])
-    low, high = record.get("ci_low"), record.get("ci_high")
-    return LeaderboardRow(
-        model=iris.get(name, ""),
-        name=name,
-        shown=short(display_names.get(name, name)),
-        rank=record["rank"],
-        score=record["score"],
-        low=low,
-        high=high,
-        rank_low=record.get("rank_low"),
-        rank_high=record.get("rank_high"),
-        leads=record.get("leads"),
-        n=record["n"],
-        tasks=record["tasks"],
-        failed=record["failed"],
-        not_judged=record["not_judged"],
-        unreadable=record["unreadable"],
-        bar=bar(record["score"], low, high),
-        group=record.get("group"),
-    )
+def _place(record: Mapping[str, Any], display_names: Mapping[str, str]) -> dict[str, Any]:
+    model = record["model"]
+    return {
+        **dict.fromkeys(_TESTED),
+        **record,
+        "iri": model.iri if isinstance(model, Ref) else None,
+        "shown": short(display_names.get(model, model)),
+        "bar": bar(record["score"], record.get("ci_low"), record.get("ci_high")),
+        "between": _between(record),
+    }
+
+
+def _between(record: Mapping[str, Any]) -> str:
+    """Return the range of ranks in words, with the letters of the model's groups."""
+    low, high, group = (record.get(name) for name in ("rank_low", "rank_high", "group"))
+    if low is None:
+        return ""
+    ranks = str(low) if low == high else f"{low} to {high}"
+    return f"{ranks} ({group})" if group else ranks
 
 
 def bar(value: float | None, low: float | None = None, high: float | None = None) -> Bar | None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +11,9 @@ from urllib.parse import quote
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.display_names import model_names
+from kgbench.analysis.model_records import recorded, records
 from kgbench.analysis.selection import Selection
+from kgbench.analysis.standings import standings_table
 from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.pages import drawing, score_tables, things
@@ -30,18 +32,20 @@ HIDDEN = frozenset((KGB.caseData,))
 
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     suites = []
-    name = fetch.models(view).name(iri)
+    models = fetch.models(view)
+    name = models.name(iri)
     for suite, label, selected in score_tables.selections(view):
         table = score_tables.of_one(view, selected, "model", iri, name)
         if table is None or not table.rows:
             continue
         spokes = drawing.spokes(_axes(view, selected, iri, name))
-        table_sheet = sheet(table, names(view), suite, hide="model")
+        table_sheet = sheet(table, suite, hide="model")
         suites.append(
             {
                 "suite": suite,
                 "label": label,
                 "name": name,
+                "facts": list(_standing(view, selected, name)),
                 "results": score_tables.results(table, {}, "task"),
                 "sheet": table_sheet,
                 "boxes": [drawing.box(record) for record in table_sheet.records],
@@ -49,7 +53,56 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
                 "outline": drawing.outline(spokes),
             }
         )
-    return {"suites": suites, "title": model_names(view).get(iri, name), "name": name}
+    return {
+        "suites": suites,
+        "title": model_names(view).get(iri, name),
+        "name": name,
+        "published": list(_published(models[iri].id)) if iri in models else [],
+    }
+
+
+def _standing(view: View, selected: Selection, name: str) -> Iterator[tuple[str, str]]:
+    """Yield what the leaderboard of a suite says about a model: titles and values."""
+
+    def standings() -> Table | None:
+        try:
+            return standings_table(view, selected)
+        except QueryError:  # tasks without a main metric
+            return None
+
+    table = score_tables.kept(view, ("standings", selected.suite), standings)
+    if table is None:
+        return
+    row = next((row for row in table.records() if row["model"] == name), None)
+    if row is None or row["score"] is None:
+        return
+    ranked = sum(rank is not None for rank in table.column("rank"))
+    yield "Rank", "none" if row["rank"] is None else f"{row['rank']} of {ranked}"
+    yield "Score", f"{row['score']:.3f}"
+    yield "Tasks", str(row["tasks"])
+    yield "Dialogues", f"{row['n']:,}"
+    if row["failed"]:
+        yield "Failed", f"{row['failed']:,}"
+    if row["unreadable"]:
+        yield "Unreadable", f"{100 * row['unreadable']:.1f} %"
+
+
+def _published(model_id: str) -> Iterator[tuple[str, str]]:
+    """Yield the published facts about a model (id) that are declared: titles and values."""
+    record = recorded(model_id, records())
+    if record is None:
+        return
+    yield "Family", record.family
+    if record.parameters is not None:
+        yield "Parameters", f"{record.parameters:g} billion"
+    if record.active is not None and record.active != record.parameters:
+        yield "Active parameters", f"{record.active:g} billion"
+    if record.context is not None:
+        yield "Context", f"{record.context:,} tokens"
+    if record.released is not None:
+        yield "Released", record.released.isoformat()
+    if record.license is not None:
+        yield "Licence", record.license
 
 
 def _suite(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:

@@ -75,8 +75,7 @@ def described(view: View, info: TaskInfo) -> dict[str, Any]:
 
 def of_suite(table: Table, display: Mapping[str, str], suite: str, label: str) -> dict[str, Any]:
     """Return the results of a task in a suite: models, the best first, and the complete table."""
-    named = {name: iri for iris in table.iris.values() for name, iri in iris.items()}
-    table_sheet = sheet(table, named, suite, hide="task")
+    table_sheet = sheet(table, suite, hide="task")
     boxes = [drawing.box(record) for record in table_sheet.records]
     results = score_tables.results(table, display)
     return {
@@ -109,7 +108,7 @@ def of_tasks(
         results = [] if rows is None else score_tables.results(rows, display)
         if not cases and not results:
             continue
-        best = results[0] if results and results[0].mean is not None else None
+        best = results[0]["mean"] if results else None
         lines.append(
             TaskLine(
                 info.iri,
@@ -118,8 +117,8 @@ def of_tasks(
                 things.text(view, info.task_class, SKOS.definition) or "",
                 cases,
                 models=len(results),
-                scores=sum(item.n for item in results),
-                best=None if best is None else best.mean,
+                scores=sum(item["n"] or 0 for item in results),
+                best=best,
                 best_by=_best_by(results),
             )
         )
@@ -134,12 +133,13 @@ def of_tasks(
     }
 
 
-def _best_by(results: list[score_tables.Result]) -> str:
+def _best_by(results: list[dict[str, Any]]) -> str:
     """Return the model with the highest mean, or the number of models that share it."""
-    first = [
-        result for result in results if result.mean is not None and result.mean == results[0].mean
-    ]
-    return f"{len(first)} models" if len(first) > 1 else "".join(result.shown for result in first)
+    best = results[0]["mean"] if results else None
+    first = [result for result in results if best is not None and result["mean"] == best]
+    return (
+        f"{len(first)} models" if len(first) > 1 else "".join(result["shown"] for result in first)
+    )
 
 
 def cases_of(view: View, task: str, suite: str | None = None) -> list[str]:

@@ -6,40 +6,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.tables import Table
+from kgbench.analysis.tables import Ref, Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.pages import things
-from kgbench.pages.board import Bar, bar, estimand_of
+from kgbench.pages.board import bar, estimand_of
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
 
 T = TypeVar("T")
 _MOST_VALUES = 200_000  # intervals over as many cases take some 10 s
-
-
-class Result(NamedTuple):
-    """The result of a model on a task, listed on the page of either.
-
-    ``iri``, ``name`` and ``shown`` are IRI, name in tables and display name of the model (on the
-    page of a task) or of the task (on the page of a model). ``mean`` is the mean of ``n`` values of
-    the metric ``score``; ``low`` and ``high`` are its interval, which generalises to ``about``.
-    """
-
-    iri: str
-    name: str
-    shown: str
-    score: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    n: int
-    bar: Bar | None
-    about: str | None = None
 
 
 def selections(view: View) -> list[tuple[str, str, Selection]]:
@@ -108,28 +88,28 @@ def exact_glob(name: str) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
-def results(table: Table, display_names: Mapping[str, str], column: str = "model") -> list[Result]:
-    """Convert the rows of one task, the best model first; with ``column="task"``, of one model.
+def results(
+    table: Table, display_names: Mapping[str, str], column: str = "model"
+) -> list[dict[str, Any]]:
+    """Return the records of one task, the best model first; with ``column="task"``, of one model.
 
-    ``display_names`` is keyed by name in tables. Tasks keep the order of the table.
+    Each has the IRI, the name and the display name of the model or task (``iri``, ``name``,
+    ``shown``), a ``bar``, and what its interval is about. ``display_names`` is keyed by name in
+    tables. Tasks keep the order of the table.
     """
-    iris = table.iris.get(column, {})
+    about = estimand_of(table)
     records: list[dict[str, Any]] = table.records()
     rows = [
-        Result(
-            iris.get(record[column], ""),
-            record[column],
-            display_names.get(record[column], record[column]),
-            str(record["metric"]),
-            record["mean"],
-            record["ci_low"],
-            record["ci_high"],
-            int(record["n"] or 0),
-            bar(record["mean"], record["ci_low"], record["ci_high"]),
-            estimand_of(table),
-        )
+        {
+            **record,
+            "iri": subject.iri if isinstance(subject := record[column], Ref) else None,
+            "name": subject,
+            "shown": display_names.get(str(subject), subject),
+            "bar": bar(*(record[name] for name in ("mean", "ci_low", "ci_high"))),
+            "about": about,
+        }
         for record in records
     ]
     if column != "model":
         return rows
-    return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0.0), row.name))
+    return sorted(rows, key=lambda row: (row["mean"] is None, -(row["mean"] or 0.0), row["name"]))

@@ -27,8 +27,6 @@ def analysis_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # n
 
 def _sheet(recorded: str | None, suite: str | None) -> Sheet | None:
     try:
-        table = Table.from_json(json.loads(recorded or ""))
-        names = {name: iri for iris in table.iris.values() for name, iri in iris.items()}
-        return sheet(table, names, suite)
+        return sheet(Table.from_json(json.loads(recorded or "")), suite)
     except (ValueError, TypeError, LookupError, AttributeError):  # imported data may be malformed
         return None

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kgbench.analysis.rendering import format_value
 from kgbench.analysis.selection import FIRST
-from kgbench.analysis.tables import Kind, Table
+from kgbench.analysis.tables import Kind, Ref, Table
 
 _WEB = ("http://", "https://")
 
@@ -32,11 +31,10 @@ class Sheet(NamedTuple):
     records: list[dict[str, Any]]
 
 
-def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: str = "") -> Sheet:
+def sheet(table: Table, suite: str | None, *, hide: str = "") -> Sheet:
     """Convert ``table`` for a page, without the column ``hide``.
 
-    ``names`` maps names of models and tasks to IRIs. Each query behind the table comes with the
-    parameters of its example.
+    Each query behind the table comes with the parameters of its example.
     """
     indexes = [index for index, column in enumerate(table.columns) if column.name != hide]
     columns = [table.columns[index] for index in indexes]
@@ -47,7 +45,7 @@ def sheet(table: Table, names: Mapping[str, str], suite: str | None, *, hide: st
             [
                 Cell(
                     short(format_value(row[index], table.columns[index])),
-                    _iri(row[index], names),
+                    _iri(row[index]),
                     table.columns[index].kind is not Kind.TEXT,
                 )
                 for index in indexes
@@ -74,7 +72,7 @@ def short(text: str) -> str:
     return "/".join(text.rsplit("/", 2)[1:]) if text.startswith(_WEB) else text
 
 
-def _iri(value: object, names: Mapping[str, str]) -> str | None:
-    if not isinstance(value, str):
-        return None
-    return value if value.startswith(_WEB) else names.get(value)
+def _iri(value: object) -> str | None:
+    if isinstance(value, Ref):
+        return value.iri
+    return value if isinstance(value, str) and value.startswith(_WEB) else None

@@ -123,12 +123,11 @@ class FrontFiles:
             context["board"] = board(ranked, display, suite)
         if tasks is not None:
             order = [] if ranked is None else [str(name) for name in ranked.column("model")]
-            names = {name: iri for iris in tasks.iris.values() for name, iri in iris.items()}
             short = len(tasks.rows) <= _MOST_ROWS
             context |= {
                 "heat": heat_map(tasks, order, display, suite),
                 "rows": len(tasks.rows),
-                "tasks": sheet(tasks, names, suite) if short else None,
+                "tasks": sheet(tasks, suite) if short else None,
             }
         drawn = [
             (*figure[1:], linked_queries(results.tables[figure.kind], suite))

@@ -19,9 +19,13 @@ import hashlib
 import html
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
+from kgbench.secrets import key_patterns
+
 HIDDEN: Final = "[hidden]"
+_LONGEST: Final = 600  # characters kept of a message
 
 # Patterns by the character that begins an escape.
 _ESCAPES: Final = {
@@ -77,6 +81,23 @@ class SecretDetector:
         for secret in self._secrets:
             text = text.replace(secret, mark)
         return text
+
+
+@lru_cache(maxsize=64)
+def detector(secrets: frozenset[str]) -> SecretDetector:
+    """Return a finder of ``secrets``, cached for each set of them."""
+    return SecretDetector(secrets)
+
+
+def scrub(message: str, secrets: Iterable[str] = ()) -> str:
+    """Return ``message`` on one line, without secrets, credentials, userinfo and queries of URLs.
+
+    >>> scrub("GET https://me:pw@host/v1?key=1: bad key abc", ["abc"])
+    'GET https://host/v1: bad key [hidden]'
+    """
+    message = key_patterns.strip_urls(detector(frozenset(secrets)).hide(message))
+    message = " ".join(key_patterns.hide_keys(message, HIDDEN).split())
+    return message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"
 
 
 def _unescape(escape: re.Match[str]) -> str:

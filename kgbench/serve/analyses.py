@@ -15,11 +15,13 @@ from kgbench.analysis import declarations, dialogues
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.estimands import DIALOGUES
+from kgbench.analysis.index import ANALYSES as DECLARED
 from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.score_selectors import with_left_out_notes
 from kgbench.analysis.selection import ALL, FIRST, LATEST, select
 from kgbench.analysis.standings import standings_table
 from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
-from kgbench.analysis.tables import render
+from kgbench.analysis.tables import Table, render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import contents, home, score_tables, things
 from kgbench.pages.board import board, heat_map
@@ -102,6 +104,16 @@ def _thing(view: View, iri: str, reveal: bool) -> dict[str, Any]:
     return {} if build is None else build(view, iri, reveal=reveal)
 
 
+def _table(
+    view: View, name: str, arguments: Mapping[str, Any], **selectors: Any
+) -> tuple[Table, dict[str, str]]:
+    """Return the table of the analysis ``name``, and the display names of models."""
+    analysis = DECLARED[name]
+    selection = select(view, **selectors)
+    table, *_ = stored_or_computed(view, selection, analysis, analysis.arguments(**arguments))
+    return with_left_out_notes(view, table), display_names(view)
+
+
 ANALYSES: Mapping[str, Callable[..., Any]] = {
     "overview": home.overview,
     "choices": _choices,
@@ -112,6 +124,7 @@ ANALYSES: Mapping[str, Callable[..., Any]] = {
     "text": with_text,
     "leaderboard": _leaderboard,
     "standings": _standings,
+    "table": _table,
     "transcript": _transcript,
     "comparison": side_by_side,
     "thing": _thing,

@@ -151,6 +151,11 @@ def _routes(
     async def health(_: Request) -> Response:
         return JSONResponse({"snapshot": service.view.name})
 
+    async def analysis(request: Request) -> Response:
+        # Kept analyses are resources below the same path.
+        page = await pages.analysis(request) if request.method in {"GET", "HEAD"} else None
+        return page or await things(request)
+
     return [
         MethodRoute("/sparql", endpoint, METHODS),
         MethodRoute("/sparql/", endpoint, METHODS),
@@ -165,6 +170,8 @@ def _routes(
         Mount("/static", StaticFiles(directory=STATIC)),
         MethodRoute("/", pages.overview),
         MethodRoute("/leaderboard", pages.leaderboard),
+        MethodRoute("/analysis", pages.analyses),
+        MethodRoute("/analysis/{path:path}", analysis, store.methods),
         MethodRoute("/dialogues", pages.dialogues),
         MethodRoute("/compare", pages.compare),
         MethodRoute("/search", pages.search),

@@ -13,7 +13,6 @@ from kgbench.analysis.matching import Match, matches
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.tables import Table
-from kgbench.pages import contents
 from kgbench.pages.board import bar, heat
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import sheet
@@ -59,7 +58,7 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
             summary(table, *(display.get(side.name, side.name) for side in pair))
             for table, pair in zip(tables, pairs, strict=True)
         ],
-        "tests": [sheet(table, contents.names(view), selection.suite) for table in tables],
+        "tests": [sheet(table, selection.suite) for table in tables],
         "queries": [("score-rows", {"suite": selection.suite})],
     }
 

@@ -19,6 +19,7 @@ from kgbench.pages import contents, things
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
 from kgbench.serve.analysis_cache import AnalysisCache
+from kgbench.serve.analysis_pages import AnalysisPages
 from kgbench.serve.comparisons import SIDES
 from kgbench.serve.dialogue_lists import OUTCOMES, DialogueSearch, listed_dialogues
 from kgbench.serve.editor import Editor
@@ -42,6 +43,7 @@ class Pages:
         self._service = service
         self._rendering = rendering
         self._computing = AnalysisCache(service.analysts)
+        self._analyses = AnalysisPages(service, rendering, self._computing)
         self._editor = Editor(service, rendering, endpoint, self._computing)
         service.preparations.append(self._computing.prepare)
         if service.settings.ahead:
@@ -195,6 +197,21 @@ class Pages:
         return self._rendering.page(
             request, "search.html", {"wanted": wanted, "hits": hits}, view=view
         )
+
+    async def analyses(self, request: Request) -> Response:
+        """Return the list of analyses."""
+        return await self._analyses.listed(request)
+
+    async def analysis(self, request: Request) -> Response | None:
+        """Return the page of an analysis, or a file of its table; ``None`` for another address."""
+        path = request.path_params["path"]
+        if not self._analyses.has(path):
+            return None
+        view = self._service.view
+        if (kept := self._rendering.cached(request, view)) is not None:
+            return kept
+        suite, suites = await self._suite(view, request)
+        return await self._analyses.table(request, path, suite, suites)
 
     async def editor(self, request: Request) -> Response:
         """Return the query editor."""

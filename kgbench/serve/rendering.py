@@ -24,6 +24,7 @@ YASGUI = Path(__file__).parent / "static" / "yasgui" / "yasgui.min.js"
 _SITE = {
     "navigation": [
         ("Leaderboard", "leaderboard"),
+        ("Analyses", "analysis"),
         ("Dialogues", "dialogues"),
         ("Compare", "compare"),
         ("Search", "search"),

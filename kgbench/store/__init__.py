@@ -15,7 +15,7 @@ from pathlib import Path
 from kgbench import resources
 from kgbench.errors import StoreError
 from kgbench.store import back_ends, registry
-from kgbench.store.databases import no_store, refuse_unfinished
+from kgbench.store.databases import no_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris, id_from, new_id, slug
 from kgbench.store.protocol import Block, OwnedStore, Store
@@ -116,7 +116,7 @@ def open_reader(location: str | None = None) -> Store:
 def embedded_only(location: str, purpose: str) -> Path:
     """Return the folder at ``location``, for a ``purpose`` that needs an embedded store.
 
-    Raises :class:`~kgbench.errors.StoreError` if the location is a server, memory, or unfinished.
+    Raises :class:`~kgbench.errors.StoreError` if the location is a server or memory.
     """
     if back_ends.is_remote(location):
         raise StoreError(
@@ -127,5 +127,4 @@ def embedded_only(location: str, purpose: str) -> Path:
         raise StoreError(
             f"a store in memory ends with the command that created it: {purpose} needs a folder"
         )
-    refuse_unfinished(Path(location))
     return Path(location)

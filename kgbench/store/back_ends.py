@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, urljoin, urlsplit, urlunsplit
 
 import pyoxigraph as ox
@@ -66,21 +67,12 @@ def find(location: str, environment: Mapping[str, str] | None = None) -> BackEnd
     """Return the back end at ``location``; raises :class:`~kgbench.errors.StoreError`."""
     variables = os.environ if environment is None else environment
     back_end = _described(Path(location)) if "://" not in location else _by_url(location)
-    addresses = {
+    addresses: dict[str, Any] = {
         part: checked(variables[name], name)
         for part, name in VARIABLES.items()
         if variables.get(name, "").strip()
     }
-    return BackEnd(
-        location=back_end.location,
-        kind=back_end.kind,
-        query=addresses.get("query", back_end.query),
-        update=addresses.get("update", back_end.update),
-        data=addresses.get("data", back_end.data),
-        request_limit=back_end.request_limit,
-        result_format=back_end.result_format,
-        exact_double=back_end.exact_double,
-    )
+    return replace(back_end, **addresses)
 
 
 def state_folder(kind: str, location: str) -> Path:
@@ -147,15 +139,12 @@ def _by_url(location: str) -> BackEnd:
         )
     base = urlunsplit(parts._replace(query="", fragment=""))
     data = _maybe(kind, KGB.dataPath)
-    return BackEnd(
-        location=location,
-        kind=_text(kind, SKOS.notation),
-        query=_joined(base, _text(kind, KGB.queryPath)),
-        update=_joined(base, _text(kind, KGB.updatePath)),
-        data=None if data is None else _joined(base, data),
-        request_limit=int(_text(kind, KGB.requestLimit)),
-        result_format=_text(kind, KGB.resultFormat),
-        exact_double=_maybe(kind, KGB.exactDouble),
+    return _back_end(
+        location,
+        kind,
+        _joined(base, _text(kind, KGB.queryPath)),
+        _joined(base, _text(kind, KGB.updatePath)),
+        None if data is None else _joined(base, data),
     )
 
 
@@ -250,15 +239,25 @@ def _from(values: _Values, path: Path) -> BackEnd:
     if form not in FORMATS:
         raise StoreError(f"{path}: kgb:resultFormat is one of {', '.join(FORMATS)}, not '{form}'")
     data = _maybe(values, KGB.dataEndpoint)
+    return _back_end(
+        str(path),
+        combined,
+        checked(_text(values, KGB.queryEndpoint), str(path)),
+        checked(_text(values, KGB.updateEndpoint), str(path)),
+        None if data is None else checked(data, str(path)),
+    )
+
+
+def _back_end(location: str, values: _Values, query: str, update: str, data: str | None) -> BackEnd:
     return BackEnd(
-        location=str(path),
-        kind=_text(kind, SKOS.notation),
-        query=checked(_text(values, KGB.queryEndpoint), str(path)),
-        update=checked(_text(values, KGB.updateEndpoint), str(path)),
-        data=None if data is None else checked(data, str(path)),
-        request_limit=int(limit),
-        result_format=form,
-        exact_double=_maybe(combined, KGB.exactDouble),
+        location=location,
+        kind=_text(values, SKOS.notation),
+        query=query,
+        update=update,
+        data=data,
+        request_limit=int(_text(values, KGB.requestLimit)),
+        result_format=_text(values, KGB.resultFormat),
+        exact_double=_maybe(values, KGB.exactDouble),
     )
 
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from kgbench.store import checksums, snapshots
-from kgbench.store.databases import is_store, no_store, refuse_unfinished
+from kgbench.store.databases import is_store, no_store
 from kgbench.store.examination import Examination, examine
 from kgbench.store.iris import Iris
 from kgbench.store.maintenance import CheckResult
@@ -57,7 +57,6 @@ def unowned(path: Path) -> Iterator[str | None]:
     """Lock the store at ``path`` against writers, or yield the name of the process that owns it."""
     if not is_store(path):
         raise no_store(path)
-    refuse_unfinished(path)
     file = path / "lock"
     if not file.is_file():
         with suppress(OSError):  # a disk that cannot be written has no writers

@@ -17,13 +17,19 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import IO
 from urllib.parse import urlsplit
 
 from kgbench.errors import StoreError, StoreUnreachable
 from kgbench.net.client import Client
-from kgbench.net.limits import Limits, Meter, Misbehaviour, ResponseTooLarge, ResponseTooSlow
+from kgbench.net.limits import (
+    Limits,
+    Meter,
+    Misbehaviour,
+    ResponseTooLarge,
+    ResponseTooSlow,
+    retry_after,
+)
 from kgbench.store.credentials import Credentials
 
 PATIENCE = 300.0  # seconds that a server may be unavailable before a command gives up
@@ -68,12 +74,9 @@ class Connections:
             auth=credentials,
             agent=agent,
         )
-        self._under_way = 0  # requests
-        self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._has_answered = (
-            False  # whether the server has answered; one that never has is not waited for
-        )
+        # Whether the server has answered; one that never has is not waited for.
+        self._has_answered = False
         # The server did not come back within the patience: later requests (to release the lease,
         # for example) fail at once.
         self._gave_up = False
@@ -102,7 +105,8 @@ class Connections:
                 self._gave_up = True
                 raise StoreUnreachable(_unreachable(url, trouble, now - away_since))
             pause = min(pause * 2, _LONGEST_PAUSE)
-            wait = max(wish or 0.0, pause)
+            wish = min(_LONGEST_WISH, wish or 0.0)
+            wait = max(wish, pause)
             if wait >= _NOTICE and not noticed:
                 noticed = True
                 _log.warning(
@@ -111,7 +115,7 @@ class Connections:
                     trouble,
                     left,
                 )
-            wait = max(wish or 0.0, pause * random.uniform(0.75, 1.0))  # noqa: S311
+            wait = max(wish, pause * random.uniform(0.75, 1.0))  # noqa: S311
             self._closed.wait(min(left, wait))
 
     def _attempt(
@@ -135,18 +139,13 @@ class Connections:
         except (OSError, Misbehaviour) as error:
             return None, f"{type(error).__name__}: {error}".rstrip(": "), None
         if answer.status in _BUSY:
-            return None, f"HTTP status {answer.status}", _retry_after(answer.headers)
+            return None, f"HTTP status {answer.status}", retry_after(answer.headers)
         return answer, "", None
 
     def close(self) -> None:
-        """Close all connections; requests that wait for the server fail."""
+        """Close all connections; requests under way, and later ones, fail."""
         self._closed.set()
-        with self._lock:
-            self._close_unused()
-
-    def _close_unused(self) -> None:
-        if self._closed.is_set() and not self._under_way:
-            self._http.close()
+        self._http.close()
 
     def _once(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
@@ -155,24 +154,15 @@ class Connections:
 
         The body is received completely first, so that a truncated result is never parsed.
         """
-        with self._lock:
-            if self._closed.is_set():
-                raise StoreError(f"the store at {_origin(url)} is closed")
-            self._under_way += 1
-        try:
-            meter = Meter(Limits(MOST_BYTES, MOST_BYTES, self._timeout))
-            with self._http.send(method, url, meter, body=body, headers=headers) as response:
-                content = _Body(max_size=_IN_MEMORY)
-                for (
-                    piece
-                ) in response.pieces():  # writelines() would roll over to disk only at the end
-                    content.write(piece)
-                content.seek(0)
-                return Answer(response.status, response.headers, content, url)
-        finally:
-            with self._lock:
-                self._under_way -= 1
-                self._close_unused()
+        if self._closed.is_set():
+            raise StoreError(f"the store at {_origin(url)} is closed")
+        meter = Meter(Limits(MOST_BYTES, MOST_BYTES, self._timeout))
+        with self._http.send(method, url, meter, body=body, headers=headers) as response:
+            content = _Body(max_size=_IN_MEMORY)
+            for piece in response.pieces():  # writelines() would roll over to disk only at the end
+                content.write(piece)
+            content.seek(0)
+            return Answer(response.status, response.headers, content, url)
 
 
 class _Body(tempfile.SpooledTemporaryFile[bytes]):
@@ -180,19 +170,6 @@ class _Body(tempfile.SpooledTemporaryFile[bytes]):
 
     def __del__(self) -> None:
         self.close()
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of Retry-After, which is a number or an HTTP date."""
-    text = headers.get("retry-after", "")
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - time.time()
-        except ValueError:
-            return None
-    return min(_LONGEST_WISH, max(0.0, seconds))
 
 
 def _seconds(name: str, default: float) -> float:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies of a store to another back end, verified by counts and digests.
 
-Content is copied first, and the catalogue, which makes it visible, last: an interrupted copy leaves
-nothing visible, and the next one starts again. The target is marked meanwhile
-(:mod:`kgbench.store.unfinished`).
+Content is copied first, and the catalogue, which makes it visible, last: an interrupted copy to a
+server leaves nothing visible, and the next one starts again. A folder gets its name when the copy
+in it is complete.
 """
 
 from __future__ import annotations
@@ -12,36 +12,16 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
-from kgbench.store import digests, layouts, registry
+from kgbench.store import digests, registry
 from kgbench.store.digests import Digest
-from kgbench.store.iris import Iris
-from kgbench.store.protocol import Block, OwnedStore
+from kgbench.store.protocol import Block, OwnedStore, Store
 
 _LINES = 5_000  # triples per block
-
-
-class Source(Protocol):
-    """A source of a copy: a store, or a backup of one."""
-
-    iris: Iris
-    location: str
-
-    def query(self, text: str) -> Any:
-        """See :meth:`kgbench.store.protocol.Store.query`."""
-        ...
-
-    def graphs(self) -> list[str]:
-        """See :meth:`kgbench.store.protocol.Store.graphs`."""
-        ...
-
-    def triples(self, graph: str) -> Iterator[ox.Triple]:
-        """See :meth:`kgbench.store.protocol.Store.triples`."""
-        ...
 
 
 class CopiedGraph(NamedTuple):
@@ -53,7 +33,7 @@ class CopiedGraph(NamedTuple):
 
 
 def copy(
-    source: Source, target: OwnedStore, watch: Callable[[str, int], None] | None = None
+    source: Store, target: OwnedStore, watch: Callable[[str, int], None] | None = None
 ) -> list[CopiedGraph]:
     """Copy every registered graph and the catalogue of ``source`` into the empty ``target``.
 
@@ -62,7 +42,7 @@ def copy(
     Raises :class:`~kgbench.errors.StoreError` if the target has results, the source changes
     meanwhile, or a graph differs.
     """
-    layouts.check(source)
+    registry.check_layout(source)
     catalogue = source.iris.catalogue
     if target.iris.catalogue != catalogue:
         raise StoreError(f"{source.location} and {target.location} have different bases")
@@ -102,7 +82,7 @@ def copy(
     return copied
 
 
-def verify(store: Source, expected: CopiedGraph) -> None:
+def verify(store: Store, expected: CopiedGraph) -> None:
     """Raise :class:`StoreError` unless a graph has the ``expected`` count and digest."""
     actual = digests.of(store.triples(expected.graph))
     if (actual.triples, actual.value) != (expected.triples, expected.digest):
@@ -141,7 +121,7 @@ def _blocks(graph: str, triples: Iterable[ox.Triple]) -> Iterator[Block]:
     yield Block(graph, lines)
 
 
-def _check_source(source: Source, graph: str, digest: Digest, *, empty: bool) -> None:
+def _check_source(source: Store, graph: str, digest: Digest, *, empty: bool) -> None:
     if digest.blank:
         raise StoreError(
             f"{source.location}: the graph {graph} has blank nodes ({digest.blank} triples), which "
@@ -149,6 +129,21 @@ def _check_source(source: Source, graph: str, digest: Digest, *, empty: bool) ->
         )
     if digest.triples == 0 and not empty:
         raise StoreError(f"{source.location}: the graph {graph} vanished while it was copied")
+
+
+@contextmanager
+def new_store(location: str) -> Iterator[str]:
+    """Yield the location at which the new store at ``location`` is written until the block ends.
+
+    Raises :class:`~kgbench.errors.StoreError` if a folder exists.
+    """
+    from kgbench.store import back_ends, embedded
+
+    if location == "memory:" or back_ends.is_remote(location):
+        yield location
+        return
+    with embedded.new_folder(Path(location)) as folder:
+        yield str(folder)
 
 
 @contextmanager

@@ -23,11 +23,9 @@ from kgbench.secrets.key_patterns import surplus_of_key
 
 USER, PASSWORD = "KGBENCH_STORE_USER", "KGBENCH_STORE_PASSWORD"
 TOKEN, WAY = "KGBENCH_STORE_TOKEN", "KGBENCH_STORE_AUTH"
-_ANSWERS = 2  # challenges that are answered; other threads may have used up the first nonce
 _FIELD = re.compile(  # up to a comma that is not quoted
     r'(?:[^",]|"(?:[^"\\]|\\.)*"?)+', re.DOTALL
 )
-_NONCE = re.compile(r'\bnonce\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]+)', re.IGNORECASE)
 
 
 class Credentials(httpx2.Auth):
@@ -51,9 +49,7 @@ class Credentials(httpx2.Auth):
             raise StoreError(f"{TOKEN} {surplus}: set it to the token alone")
         self._user, self._password, self._token = user, password, token
         self._way = way
-        self._given: httpx2.Auth | None = self._basic() if way == "basic" else None
-        self._nonce = ""  # the nonce of the current Digest authentication, if any
-        self._lock = threading.RLock()  # protects the nonce count (nc) of Digest
+        self._threads = threading.local()  # each thread has its own nonce of Digest
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Credentials:
@@ -76,66 +72,48 @@ class Credentials(httpx2.Auth):
         request.headers.encoding = "utf-8"  # names and realms may hold any character
         if self._token is not None:
             request.headers["Authorization"] = f"Bearer {self._token}".rstrip()
-        sent = self._sign(request)
-        response = yield request
-        for _ in range(_ANSWERS):
-            if self._user is None or response.status_code != httpx2.codes.UNAUTHORIZED:
-                return
-            sent = self._answer(request, response, sent)
-            if sent is None:
-                return
-            response = yield request
+        basic = self._basic() if self._user is not None and self._way == "basic" else None
+        given: httpx2.Auth | None = getattr(self._threads, "given", basic)
+        if given is not None:  # Digest answers a new nonce
+            yield from given.auth_flow(request)
+            return
+        refused = yield request
+        if self._user is None or refused.status_code != httpx2.codes.UNAUTHORIZED:
+            return
+        self._threads.given = self._answer(request, refused)
+        if self._threads.given is not None:
+            yield request
 
-    def _sign(self, request: httpx2.Request) -> str | None:
-        """Add the credentials that the server is known to require.
-
-        Returns the nonce of Digest, "" for Basic, and ``None`` if nothing is added.
-        """
-        with self._lock:
-            if self._given is None:
-                return None
-            next(self._given.auth_flow(request))
-            return self._nonce
-
-    def _answer(
-        self, request: httpx2.Request, refused: httpx2.Response, sent: str | None
-    ) -> str | None:
-        """Add the credentials that ``refused`` requires; ``sent`` is a result of :meth:`_sign`."""
+    def _answer(self, request: httpx2.Request, refused: httpx2.Response) -> httpx2.Auth | None:
+        """Add the credentials that ``refused`` asks for; return them if they are supported."""
         texts = refused.headers.get_list("WWW-Authenticate")
         challenges = [challenge for text in texts for challenge in _challenges(text)]
-        with self._lock:  # threads may share a nonce, whose uses are counted together
-            for scheme, text in challenges:
-                nonce = _nonce(text)
-                if scheme == "digest" and nonce and self._way != "basic":
-                    if nonce == self._nonce:
-                        # The same nonce again: a wrong password. Else another thread got it.
-                        return None if nonce == sent else self._sign(request)
-                    if self._take_digest(text, nonce, request):
-                        return nonce
-            if self._way != "digest" and sent is None and "basic" in dict(challenges):
-                self._given = self._basic()
-                return self._sign(request)
+        for scheme, challenge in challenges:
+            if scheme == "digest" and (digest := self._digest(challenge, request)) is not None:
+                return digest
+        if self._way == "digest" or "basic" not in dict(challenges):
             return None
+        basic = self._basic()
+        next(basic.auth_flow(request))
+        return basic
 
     def _basic(self) -> httpx2.BasicAuth:
         return httpx2.BasicAuth(self._user or "", self._password or "")
 
-    def _take_digest(self, challenge: str, nonce: str, request: httpx2.Request) -> bool:
-        """Answer a Digest ``challenge``, and keep it for later requests; false if unsupported."""
+    def _digest(self, challenge: str, request: httpx2.Request) -> httpx2.DigestAuth | None:
+        """Answer a Digest ``challenge``; ``None`` if it is not supported."""
         assert self._user is not None
-        assert self._password is not None
         if re.search(r'["\\]', self._user):  # httpx2 does not escape these characters
-            return False
-        digest = httpx2.DigestAuth(self._user, self._password)
-        headers = [(b"WWW-Authenticate", challenge.encode())]
+            return None
+        digest = httpx2.DigestAuth(self._user, self._password or "")
         flow = digest.auth_flow(request)
         next(flow)
+        headers = [(b"WWW-Authenticate", challenge.encode())]
         try:
             flow.send(httpx2.Response(401, headers=headers, request=request))
         except (httpx2.ProtocolError, NotImplementedError, ValueError):
-            return False  # an unknown algorithm or qop
-        self._given, self._nonce = digest, nonce
-        return True
+            return None  # an unknown algorithm or qop, or no nonce
+        return digest
 
 
 def _challenges(text: str) -> list[tuple[str, str]]:
@@ -148,8 +126,3 @@ def _challenges(text: str) -> list[tuple[str, str]]:
         elif challenges:
             challenges[-1][1].append(field)
     return [(scheme, ", ".join(fields)) for scheme, fields in challenges]
-
-
-def _nonce(challenge: str) -> str:
-    match = _NONCE.search(challenge)
-    return match[1].strip('"') if match else ""

@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyoxigraph as ox
 
 from kgbench import files
 from kgbench.errors import NoStore, QueryError, StoreError, WriteFailed
 from kgbench.rdf.dataset_clauses import has_dataset
+from kgbench.store.iris import Iris
+from kgbench.store.protocol import ReadOnly
 
 # Messages of RocksDB and Oxigraph about unreadable files; other RuntimeErrors are query errors.
 _DAMAGE = re.compile(
@@ -29,12 +31,6 @@ _REFUSED = re.compile(
 _LONGEST = 300  # characters kept of the engine's message
 _DATABASES = ("data/CURRENT", "data/MANIFEST-*", "snapshots/*/CURRENT", "snapshots/*/MANIFEST-*")
 
-UNFINISHED = "unfinished"
-"""The file that marks a folder; it has the command that repeats the copy or recovery."""
-
-being_written: set[Path | str] = set()
-"""The marked folders, and locations of marked servers, that this process writes and may open."""
-
 
 class Damaged(StoreError):
     """Files of a database are damaged or missing."""
@@ -43,6 +39,7 @@ class Damaged(StoreError):
 class Database:
     """The reading methods of stores over an Oxigraph database; ``_db`` is ``None`` when closed."""
 
+    iris: Iris
     location: str
     _db: ox.Store | None
 
@@ -78,6 +75,20 @@ class Database:
         with converted_failures(self.location):
             for quad in self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)):
                 yield quad.triple
+
+
+class ReadDatabase(Database, ReadOnly):
+    """A database that is opened for reading; a context manager that closes it."""
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
 
 def is_damage(error: BaseException) -> bool:
@@ -128,26 +139,6 @@ def short_message(error: BaseException) -> str:
 def is_store(path: Path) -> bool:
     """Return whether a folder has a store, also one whose lock file was lost."""
     return (path / "lock").is_file() or any(any(path.glob(name)) for name in _DATABASES)
-
-
-def is_unfinished(path: Path) -> bool:
-    """Return whether a copy or recovery into a folder has not ended."""
-    return (path / UNFINISHED).is_file() and path.resolve() not in being_written
-
-
-def refuse_unfinished(path: Path) -> None:
-    """Raise :class:`~kgbench.errors.StoreError` for a folder that is marked as unfinished."""
-    if is_unfinished(path):
-        command = (path / UNFINISHED).read_text("utf-8", "replace").strip()
-        raise unfinished(str(path), command)
-
-
-def unfinished(location: str, command: str) -> StoreError:
-    """Return the error for a store that ``command`` has begun to write."""
-    return StoreError(
-        f"the store {location} is unfinished, and may lack results: if `{command}` no longer runs, "
-        "it was interrupted, and can be repeated"
-    )
 
 
 def no_store(path: Path) -> StoreError:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
 
 import pyoxigraph as ox
 
@@ -21,23 +20,13 @@ from kgbench import resources
 from kgbench.rdf import queries, query_examples, string
 from kgbench.rdf.declared import DERIVED, TEMPLATES, quads
 from kgbench.store.iris import Iris
-from kgbench.store.protocol import Block
+from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
 _AT_ONCE = 500  # subjects removed by one update, because servers limit its size
 # A blank node as subject or object of a line of N-Triples; literals contain no line breaks.
 _BLANK = re.compile(r"_:(?:(?<=\n_:)(\w+)(?= )|(?<= _:)(\w+)(?= \.\n))")
-
-
-class _Target(Protocol):
-    iris: Iris
-
-    def query(self, text: str) -> Any: ...
-
-    def bulk_load(self, blocks: list[Block]) -> None: ...
-
-    def update(self, text: str) -> None: ...
 
 
 def files() -> Iterator[Path]:
@@ -48,7 +37,7 @@ def files() -> Iterator[Path]:
     yield from resources.files("tasks", "*/task.ttl")
 
 
-def load(store: _Target) -> None:
+def load(store: Store) -> None:
     """Bring the catalogue of ``store`` up to date with the declared files."""
     contents = {path: path.read_bytes() for path in files()}
     digest = hashlib.sha256()
@@ -66,7 +55,7 @@ def load(store: _Target) -> None:
     store.bulk_load([Block(catalogue, [*lines, mark])])
 
 
-def forget_unused(store: _Target) -> list[str]:
+def forget_unused(store: Store) -> list[str]:
     """Remove catalogue entries that nothing in the store uses, and return their IRIs.
 
     Declarations of kgbench itself stay.
@@ -84,11 +73,11 @@ def forget_unused(store: _Target) -> list[str]:
     return removed
 
 
-def _rows(store: _Target, text: str) -> list[str]:
+def _rows(store: Store, text: str) -> list[str]:
     return [str(row[0]) for row in store.query(text)]
 
 
-def _forget(store: _Target, subjects: Sequence[str]) -> None:
+def _forget(store: Store, subjects: Sequence[str]) -> None:
     for start in range(0, len(subjects), _AT_ONCE):
         values = " ".join(subjects[start : start + _AT_ONCE])
         store.update(fill("forget.ru", catalogue=store.iris.catalogue, subjects=values))

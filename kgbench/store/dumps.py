@@ -13,16 +13,17 @@ import re
 import tempfile
 import zlib
 from pathlib import Path
-from typing import IO, Self, cast
+from typing import IO, cast
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
-from kgbench.store import digests, layouts, registry
-from kgbench.store.copying import CopiedGraph, Source
-from kgbench.store.databases import Database, is_damage
+from kgbench.store import digests, registry
+from kgbench.store.copying import CopiedGraph
+from kgbench.store.databases import ReadDatabase, is_damage
 from kgbench.store.digests import Digest
 from kgbench.store.iris import Iris
+from kgbench.store.protocol import Store
 
 SUFFIX = ".nq.gz"
 _GRAPH = re.compile(r"# graph <([^<>]+)> triples (\d+) digest ([0-9a-f]{64})\n?")
@@ -34,7 +35,7 @@ def is_dump(location: str) -> bool:
     return location.endswith(SUFFIX) and "://" not in location
 
 
-def write(source: Source, path: Path) -> list[CopiedGraph]:
+def write(source: Store, path: Path) -> list[CopiedGraph]:
     """Write a store's registered graphs and catalogue to ``path``, atomically.
 
     Raises :class:`~kgbench.errors.StoreError` if the file exists or cannot be written, or if the
@@ -44,7 +45,7 @@ def write(source: Source, path: Path) -> list[CopiedGraph]:
         raise StoreError(f"a backup is named *{SUFFIX}, not {path.name}")
     if path.exists():
         raise StoreError(f"{path} exists: name another file")
-    layouts.check(source)
+    registry.check_layout(source)
     unfinished = path.with_name(path.name + ".unfinished")
     try:
         written = _write(source, unfinished)
@@ -62,7 +63,7 @@ def write(source: Source, path: Path) -> list[CopiedGraph]:
     return written
 
 
-def _write(source: Source, path: Path) -> list[CopiedGraph]:
+def _write(source: Store, path: Path) -> list[CopiedGraph]:
     stamps = registry.stamps(source)
     written = []
     with gzip.open(path, "wt", encoding="utf-8", newline="\n", compresslevel=6) as file:
@@ -96,7 +97,7 @@ def _read_back(path: Path) -> list[CopiedGraph]:
     ]
 
 
-class Dump(Database):
+class Dump(ReadDatabase):
     """A backup that is opened for reading: verified, and loaded into a temporary database."""
 
     def __init__(self, path: Path) -> None:
@@ -125,13 +126,8 @@ class Dump(Database):
 
     def close(self) -> None:
         """Remove the temporary database."""
+        super().close()
         self._folder.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def _claims(path: Path) -> list[CopiedGraph]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -16,15 +17,13 @@ import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.rdf import integer
-from kgbench.store import checksums, declared, layouts, registry, snapshots
+from kgbench.store import checksums, declared, registry, snapshots
 from kgbench.store.databases import (
-    UNFINISHED,
     Database,
     converted_failures,
     damaged,
     is_damage,
     is_store,
-    refuse_unfinished,
 )
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
@@ -59,7 +58,6 @@ class EmbeddedStore(Database):
         if path is None:
             self._db = ox.Store()
         else:
-            refuse_unfinished(path)
             self._lock = lock_folder(path)
             self._inode = os.fstat(self._lock.fileno()).st_ino
             try:
@@ -76,7 +74,7 @@ class EmbeddedStore(Database):
                 raise
         try:
             with converted_failures(self.location):
-                layouts.check(self)
+                registry.check_layout(self)
                 declared.load(self)
                 self._stamps = registry.stamps(self)
                 self._registered = registry.last_registration(self)
@@ -164,10 +162,7 @@ class EmbeddedStore(Database):
 
     def _sweep(self) -> None:
         """Remove graphs that a killed process loaded in bulk without registering them."""
-        ours = self.iris.base + "graph/"
-        existing = {graph.value for graph in self._store.named_graphs()}
-        unknown = existing - self._stamps.keys() - {self.iris.catalogue}
-        if lost := sorted(graph for graph in unknown if graph.startswith(ours)):
+        if lost := registry.unregistered(self, self.graphs(), self._stamps):
             self.drop(lost)
 
     def optimize(self) -> None:
@@ -288,8 +283,7 @@ def lock_folder(path: Path) -> IO[str]:
     """Take the owner's lock of the store at ``path`` without waiting; creates the folder."""
     if path.exists() and not path.is_dir():
         raise StoreError(f"the store {path} is a file: name a folder")
-    known = is_store(path) or (path / UNFINISHED).is_file()
-    if path.is_dir() and any(path.iterdir()) and not known:
+    if path.is_dir() and any(path.iterdir()) and not is_store(path):
         raise StoreError(
             f"the folder {path} has other content than a kgbench store: name another folder"
         )
@@ -313,6 +307,26 @@ def lock_folder(path: Path) -> IO[str]:
         os.ftruncate(handle.fileno(), 0)
         os.write(handle.fileno(), str(os.getpid()).encode("ascii"))
     return handle
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder that becomes the new store at ``path`` when the block ends without an error.
+
+    What an interrupted command has left of it is removed. Raises
+    :class:`~kgbench.errors.StoreError` if ``path`` exists.
+    """
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise StoreError(f"{path} exists: name a new folder")
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    if unfinished.exists():
+        with lock_folder(unfinished):
+            shutil.rmtree(unfinished)
+    yield unfinished
+    try:
+        unfinished.rename(path)
+    except OSError as error:
+        raise WriteFailed(f"the store {path} cannot be written: {error.strerror}") from error
 
 
 def _refuse_damage(path: Path) -> None:

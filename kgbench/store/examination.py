@@ -24,7 +24,7 @@ from kgbench.children import lockdown, one_task
 from kgbench.children.endings import ChildTimeout
 from kgbench.errors import KgbenchError
 from kgbench.store import digests, maintenance, registry
-from kgbench.store.databases import Database, short_message
+from kgbench.store.databases import ReadDatabase, short_message
 from kgbench.store.iris import Iris
 
 MEMORY = 4 << 30  # bytes of address space
@@ -53,18 +53,13 @@ class Examination:
     hurt: dict[str, list[str]] = field(default_factory=dict)
 
 
-class _Part(Database):
+class _Part(ReadDatabase):
     """A database of a store, opened for reading without owning the store."""
 
     def __init__(self, folder: Path) -> None:
         self.iris = Iris()
         self.location = str(folder)
-        self._db = ox.Store.read_only(str(folder))
-
-    @property
-    def database(self) -> ox.Store:
-        """The pyoxigraph store."""
-        return self._store
+        self.database = self._db = ox.Store.read_only(str(folder))
 
 
 def examine(folder: Path, file: Path | None = None) -> Examination:

@@ -72,14 +72,6 @@ class Lease:
                 "could not renew its lease: nothing more is written here"
             )
 
-    def note_loading(self, graph: str) -> None:
-        """Record that ``graph`` is being loaded, so that the next owner can remove it."""
-        self._client.update(fill("note-loading.ru", token=self.token, loading=graph, **self._names))
-
-    def loading(self) -> set[str]:
-        """Return the graphs recorded as being loaded, by this holder or an earlier one."""
-        return {row[0].value for row in self._client.query(fill("loading.rq", **self._names))}
-
     def end(self) -> None:
         """Release the lease; may be called twice."""
         if self._ended.is_set():

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kgbench.store import digests, layouts, registry
-from kgbench.store.copying import Source
-from kgbench.store.protocol import OwnedStore
+from kgbench.store import digests, registry
+from kgbench.store.protocol import OwnedStore, Store
 from kgbench.store.templates import fill
 
 
@@ -43,12 +42,12 @@ class CompactionResult:
     orphans: int
 
 
-def check(store: Source, *, digest: bool = False) -> CheckResult:
+def check(store: Store, *, digest: bool = False) -> CheckResult:
     """Check whether registry and graphs of a store agree; with ``digest``, compute all digests.
 
     Raises :class:`~kgbench.errors.LayoutError` for another layout.
     """
-    result = CheckResult(store.location, layouts.check(store))
+    result = CheckResult(store.location, registry.check_layout(store))
     catalogue, lease = store.iris.catalogue, store.iris.mint("leaseGraph")
     sizes = _sizes(store)
     rows = list(store.query(fill("registry.rq", catalogue=catalogue)))
@@ -58,7 +57,10 @@ def check(store: Source, *, digest: bool = False) -> CheckResult:
     result.problems += sorted(
         [
             *_entries(store, rows),
-            *(f"{graph} has no registry entry" for graph in _orphans(store, sizes, known)),
+            *(
+                f"{graph} has no registry entry"
+                for graph in registry.unregistered(store, sizes, known)
+            ),
             *_blank(store, {*known, catalogue}),
         ]
     )
@@ -70,7 +72,7 @@ def check(store: Source, *, digest: bool = False) -> CheckResult:
     return result
 
 
-def _entries(store: Source, rows: Sequence[Any]) -> Iterator[str]:
+def _entries(store: Store, rows: Sequence[Any]) -> Iterator[str]:
     """Yield messages about wrong registry entries."""
     for graph, count in Counter(row["graph"].value for row in rows).items():
         if count > 1:
@@ -85,13 +87,13 @@ def _entries(store: Source, rows: Sequence[Any]) -> Iterator[str]:
             yield f"{graph} has no triples about {describes.value}"
 
 
-def _blank(store: Source, known: set[str]) -> Iterator[str]:
+def _blank(store: Store, known: set[str]) -> Iterator[str]:
     for row in store.query(fill("blank-nodes.rq", base=store.iris.base)):
         if row["graph"].value in known:
             yield f"{row['graph'].value} has blank nodes"
 
 
-def stale_analyses(store: Source) -> list[str]:
+def stale_analyses(store: Store) -> list[str]:
     """Return the graphs of stored analyses whose inputs have changed since."""
     stamps = registry.stamps(store)
     read: dict[str, bool] = {}
@@ -101,7 +103,7 @@ def stale_analyses(store: Source) -> list[str]:
     return sorted(graph for graph, current in read.items() if not current)
 
 
-def analyses_of(store: Source, graphs: set[str]) -> list[str]:
+def analyses_of(store: Store, graphs: set[str]) -> list[str]:
     """Return the graphs of stored analyses that read one of ``graphs``."""
     rows = store.query(fill("analyses.rq", catalogue=store.iris.catalogue))
     return sorted({row["graph"].value for row in rows if row["read"].value in graphs})
@@ -109,8 +111,7 @@ def analyses_of(store: Source, graphs: set[str]) -> list[str]:
 
 def compact(store: OwnedStore) -> CompactionResult:
     """Remove stale analyses, graphs without a registry entry, and duplicate change stamps."""
-    known = set(registry.graphs(store))
-    orphans = _orphans(store, _sizes(store), known)
+    orphans = registry.unregistered(store, _sizes(store), registry.graphs(store))
     stale = stale_analyses(store)
     if orphans or stale:
         store.drop([*orphans, *stale])
@@ -119,16 +120,8 @@ def compact(store: OwnedStore) -> CompactionResult:
     return CompactionResult(len(stale), len(orphans))
 
 
-def _sizes(store: Source) -> dict[str, int]:
+def _sizes(store: Store) -> dict[str, int]:
     sizes: dict[str, int] = defaultdict(int)
     for row in store.query(fill("graph-sizes.rq", base=store.iris.base)):
         sizes[row["graph"].value] += int(row["triples"].value)
     return sizes
-
-
-def _orphans(store: Source, sizes: Mapping[str, int], known: set[str]) -> list[str]:
-    """Return the graphs below the store's base that have no registry entry."""
-    ours = store.iris.base + "graph/"
-    not_content = {store.iris.catalogue, store.iris.mint("leaseGraph")}
-    unknown = set(sizes) - known - not_content
-    return sorted(graph for graph in unknown if graph.startswith(ours))

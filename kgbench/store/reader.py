@@ -6,31 +6,29 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Self
+from typing import IO
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse
-from kgbench.store import layouts, snapshots
+from kgbench.store import registry, snapshots
 from kgbench.store.databases import (
     Damaged,
-    Database,
+    ReadDatabase,
     converted_failures,
     damaged,
     is_damage,
     is_store,
     no_store,
-    refuse_unfinished,
 )
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
-from kgbench.store.read_only import ReadOnly
 
 _log = logging.getLogger("kgbench.store")
 _warned: set[Path] = set()
 
 
-class SnapshotReader(Database, ReadOnly):
+class SnapshotReader(ReadDatabase):
     """A read-only :class:`~kgbench.store.protocol.Store` over a snapshot of the store at ``path``.
 
     It opens the newest undamaged snapshot, and warns if newer ones are damaged. Raises
@@ -46,7 +44,6 @@ class SnapshotReader(Database, ReadOnly):
         self._db: ox.Store | None = None
         if not is_store(path):
             raise no_store(path)
-        refuse_unfinished(path)
         folder = path / "snapshots"
         _complete(path)
         for snapshot, lock_file in undamaged(folder):
@@ -54,7 +51,7 @@ class SnapshotReader(Database, ReadOnly):
             try:
                 with converted_failures(self.location):
                     self._db = ox.Store.read_only(str(snapshot))
-                    layouts.check(self)
+                    registry.check_layout(self)
             except Damaged as error:
                 self.close()
                 warn_damaged(snapshot, str(error.__cause__))
@@ -70,13 +67,10 @@ class SnapshotReader(Database, ReadOnly):
 
     def close(self) -> None:
         """Close the snapshot."""
-        self._db = None
+        super().close()
         if self._lock_file is not None:
             self._lock_file.close()
             self._lock_file = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()

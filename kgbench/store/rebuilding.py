@@ -10,22 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
 from kgbench.store import registry, snapshots
-from kgbench.store.databases import Database
+from kgbench.store.databases import ReadDatabase
 from kgbench.store.examination import examine
 from kgbench.store.iris import Iris
-from kgbench.store.read_only import ReadOnly
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
 
 @dataclass(slots=True)
-class RebuiltStore(Database, ReadOnly):
+class RebuiltStore(ReadDatabase):
     """A database with the readable content of the store at ``location``.
 
     ``source`` names the files that were read, and ``unread`` the newer ones that cannot be opened,
@@ -71,16 +69,6 @@ class RebuiltStore(Database, ReadOnly):
                 self._store.update(
                     fill("drop.ru", catalogue=self.iris.catalogue, graphs=graphs, drops=drops)
                 )
-
-    def close(self) -> None:
-        """Close the database."""
-        self._db = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def rebuild(path: Path, scratch: Path) -> RebuiltStore:

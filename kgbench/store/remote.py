@@ -20,15 +20,15 @@ import pyoxigraph as ox
 
 from kgbench.errors import NoStore, StoreError
 from kgbench.rdf import integer
-from kgbench.store import batching, databases, declared, layouts, registry
+from kgbench.store import declared, registry
 from kgbench.store.back_ends import BackEnd
 from kgbench.store.client import Client
 from kgbench.store.iris import Iris
 from kgbench.store.leases import Lease
-from kgbench.store.protocol import Block
-from kgbench.store.read_only import ReadOnly
+from kgbench.store.protocol import Block, ReadOnly
 from kgbench.store.templates import fill
 
+_OVERHEAD = 1_000  # bytes for the text around the triples of an update
 _MISFITS = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 
 
@@ -56,86 +56,15 @@ def refuse_misfits(location: str, error: object = None) -> None:
         ) from error
 
 
-def unfinished(store: RemoteReader | RemoteStore) -> str | None:
-    """Return the command that has begun to write a store and has not ended, if any."""
-    rows = list(store.query(fill("unfinished.rq", graph=store.iris.mint("leaseGraph"))))
-    return str(rows[0]["command"].value) if rows else None
+class _Remote:
+    """The reading methods of a store on a server."""
 
-
-def _refuse_unfinished(store: RemoteReader | RemoteStore) -> None:
-    """Raise :class:`StoreError` for a marked store that this process does not write."""
-    command = unfinished(store)
-    if command is not None and store.location not in databases.being_written:
-        raise databases.unfinished(store.location, command)
-
-
-class RemoteReader(ReadOnly):
-    """A store on a server, opened for reading; shows the current state, writes included."""
+    location: str
 
     def __init__(self, back_end: BackEnd) -> None:
         self.iris = Iris()
         self.location = back_end.location
         self._client = Client(back_end)
-        try:
-            _refuse_unfinished(self)
-            empty = layouts.check(self) is None
-        except BaseException as error:
-            self.close()
-            refuse_misfits(self.location, error)
-            raise
-        if empty:
-            self.close()
-            raise NoStore(f"there is no store at {self.location} yet: `kgbench run` creates one")
-
-    def query(self, text: str) -> Any:
-        """See :meth:`~kgbench.store.protocol.Store.query`."""
-        return self._client.query(text)
-
-    def graphs(self) -> list[str]:
-        """See :meth:`~kgbench.store.protocol.Store.graphs`."""
-        return sorted(row[0].value for row in self.query(fill("graphs.rq", base=self.iris.base)))
-
-    def triples(self, graph: str) -> Iterator[ox.Triple]:
-        """See :meth:`~kgbench.store.protocol.Store.triples`."""
-        return self._client.triples(graph)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-        refuse_misfits(self.location, *exception[1:2])
-
-
-class RemoteStore:
-    """A store on a server, opened by its owner; see :class:`~kgbench.store.protocol.Store`."""
-
-    def __init__(self, back_end: BackEnd) -> None:
-        self.iris = Iris()
-        self.location = back_end.location
-        self._client = Client(back_end)
-        self._limit = back_end.request_limit
-        self._writing = threading.Lock()
-        self._loaded: set[str] = set()
-        self._lease: Lease | None = None
-        self._closed = False
-        self._in_doubt = False  # whether the server may lack a write whose stamps we have
-        try:
-            self._lease = Lease(self._client, self.iris, self.location)
-            _refuse_unfinished(self)
-            layouts.check(self)
-            declared.load(self)
-            self._read_registry()
-            if self._lease.taken_over:
-                self._sweep()
-        except BaseException as error:
-            self._give_up()
-            refuse_misfits(self.location, error)
-            raise
 
     def query(self, text: str) -> Any:
         """See :meth:`~kgbench.store.protocol.Store.query`."""
@@ -151,6 +80,57 @@ class RemoteStore:
         """See :meth:`~kgbench.store.protocol.Store.triples`."""
         return self._client.triples(graph)
 
+    def __enter__(self) -> Self:
+        return self
+
+
+class RemoteReader(_Remote, ReadOnly):
+    """A store on a server, opened for reading; shows the current state, writes included."""
+
+    def __init__(self, back_end: BackEnd) -> None:
+        super().__init__(back_end)
+        try:
+            empty = registry.check_layout(self) is None
+        except BaseException as error:
+            self.close()
+            refuse_misfits(self.location, error)
+            raise
+        if empty:
+            self.close()
+            raise NoStore(f"there is no store at {self.location} yet: `kgbench run` creates one")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+        refuse_misfits(self.location, *exception[1:2])
+
+
+class RemoteStore(_Remote):
+    """A store on a server, opened by its owner; see :class:`~kgbench.store.protocol.Store`."""
+
+    def __init__(self, back_end: BackEnd) -> None:
+        super().__init__(back_end)
+        self._limit = back_end.request_limit
+        self._writing = threading.Lock()
+        self._loaded: set[str] = set()  # graphs, registered since or not
+        self._lease: Lease | None = None
+        self._closed = False
+        self._in_doubt = False  # whether the server may lack a write whose stamps we have
+        try:
+            self._lease = Lease(self._client, self.iris, self.location)
+            registry.check_layout(self)
+            declared.load(self)
+            self._read_registry()
+            if self._lease.taken_over:  # what its holder loaded and did not register
+                self._drop(registry.unregistered(self, self.graphs(), self._stamps))
+        except BaseException as error:
+            self._give_up()
+            refuse_misfits(self.location, error)
+            raise
+
     def write(self, blocks: Sequence[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.write`."""
         with self._writing:
@@ -159,7 +139,7 @@ class RemoteStore:
                 self._read_registry()
             self._in_doubt = True
             remaining = blocks
-            if batching.size(blocks) > self._limit:
+            if _size(blocks) > self._limit:
                 self._stamp_separately({block.graph for block in blocks})
                 remaining = self._write_in_pieces(blocks)
             content = [
@@ -183,12 +163,11 @@ class RemoteStore:
 
     def bulk_load(self, blocks: Iterable[Block]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.bulk_load`."""
-        for graph, lines in batching.by_graph(blocks, self._limit):
+        for graph, lines in by_graph(blocks, self._limit):
             with self._writing:
-                lease = self._confirm_lease()
-                if graph not in self._loaded and graph != self.iris.catalogue:
+                self._confirm_lease()
+                if graph != self.iris.catalogue:
                     self._loaded.add(graph)
-                    lease.note_loading(graph)
                 self._client.load(graph, lines)
 
     def drop(self, graphs: Sequence[str]) -> None:
@@ -198,6 +177,10 @@ class RemoteStore:
         self.update(fill("drop.ru", catalogue=self.iris.catalogue, graphs=terms, drops=drops))
         for graph in graphs:
             self._stamps.pop(graph, None)
+
+    def _drop(self, graphs: Sequence[str]) -> None:
+        if graphs:
+            self.drop(graphs)
 
     def optimize(self) -> None:
         """Do nothing: SPARQL 1.1 has no operation for it."""
@@ -215,14 +198,11 @@ class RemoteStore:
         try:
             if self._lease is not None:
                 if self._loaded:
-                    self._sweep()
+                    self._drop(sorted(self._loaded - registry.stamps(self).keys()))
                 self._lease.end()
         finally:
             self._closed = True
             self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         if exception[:1] in ((), (None,)):
@@ -241,20 +221,19 @@ class RemoteStore:
         self._stamps = registry.stamps(self)
         self._registered = registry.last_registration(self)
 
-    def _confirm_lease(self) -> Lease:
+    def _confirm_lease(self) -> None:
         if self._closed or self._lease is None:
             raise StoreError(f"the store {self.location} is closed")
         self._lease.hold()
-        return self._lease
 
     def _write_in_pieces(self, blocks: Sequence[Block]) -> list[Block]:
         """Write blocks in pieces, except the last piece of the catalogue, which is returned."""
         catalogue = self.iris.catalogue
         content = [block for block in blocks if block.graph != catalogue]
-        for graph, lines in batching.by_graph(content, self._limit):
+        for graph, lines in by_graph(content, self._limit):
             self._client.load(graph, lines)
         registered = [block for block in blocks if block.graph == catalogue]
-        pieces = list(batching.by_graph(registered, self._limit))
+        pieces = list(by_graph(registered, self._limit))
         for graph, lines in pieces[:-1]:
             self._client.load(graph, lines)
         return [Block(*piece) for piece in pieces[-1:]]
@@ -286,9 +265,34 @@ class RemoteStore:
         if parts:
             self._client.update(" ;\n".join(parts))
 
-    def _sweep(self) -> None:
-        """Remove graphs that were loaded in bulk but never registered."""
-        assert self._lease is not None
-        known = registry.stamps(self).keys() | {self.iris.catalogue}
-        if lost := sorted(self._lease.loading() - known):
-            self.drop(lost)
+
+def by_graph(blocks: Iterable[Block], limit: int) -> Iterator[tuple[str, list[str]]]:
+    """Yield the triples of ``blocks`` in pieces of at most ``limit`` bytes, each for one graph.
+
+    A triple is never divided: one with a literal above the limit is a piece of its own, whatever
+    its size. The order within a graph is kept; only a few pieces are in memory at a time.
+
+    >>> list(by_graph([Block("g", ["a"]), Block("h", ["b"]), Block("g", ["c"])], 10_000))
+    [('g', ['a', 'c']), ('h', ['b'])]
+    """
+    most = max(1, limit - _OVERHEAD)
+    waiting: dict[str, list[str]] = {}
+    sizes: dict[str, int] = {}
+    for graph, lines in blocks:
+        for line in lines:
+            size = len(line.encode("utf-8")) + 1
+            if sizes.get(graph, 0) + size > most and waiting.get(graph):
+                yield graph, waiting.pop(graph)
+                sizes[graph] = 0
+            waiting.setdefault(graph, []).append(line)
+            sizes[graph] = sizes.get(graph, 0) + size
+        if sum(sizes[name] for name in waiting) > 4 * most:
+            fullest = max(waiting, key=lambda name: sizes[name])
+            yield fullest, waiting.pop(fullest)
+            sizes[fullest] = 0
+    yield from waiting.items()
+
+
+def _size(blocks: Iterable[Block]) -> int:
+    """Return the approximate size of an update with ``blocks``, in bytes."""
+    return _OVERHEAD + sum(len(line.encode("utf-8")) + 1 for b in blocks for line in b.triples)

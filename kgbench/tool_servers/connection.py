@@ -18,6 +18,7 @@ from kgbench.connectors import keys
 from kgbench.connectors.tool_source import ToolSource
 from kgbench.errors import ProviderRefused, ResourceError
 from kgbench.model import Json
+from kgbench.net.limits import REPLY, Limits
 from kgbench.secrets.detection import SecretDetector
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult, ToolServer
 from kgbench.tool_servers import results
@@ -26,6 +27,7 @@ _PAGES: Final = 20  # most pages of a list of tools
 _MESSAGE: Final = 500  # characters
 _MOST_STARTS: Final = 5  # starts of a server in a session
 _ENDING: Final = 8.0  # seconds
+_STREAM: Final = Limits(REPLY, REPLY, 86_400.0)  # of a stream; each call has its own timeout
 
 
 class Connection:
@@ -157,8 +159,8 @@ class Connection:
         from mcp.client.stdio import get_default_environment
         from mcp.client.streamable_http import streamable_http_client
 
+        from kgbench.net.client import GuardedClient
         from kgbench.tool_servers.command import LONGEST, start_command
-        from kgbench.tool_servers.http import MeasuredClient
 
         _quiet()
         address = self._source.address
@@ -169,7 +171,7 @@ class Connection:
             headers = {}
             for key in self._values.values():  # at most one
                 headers["Authorization"] = f"Bearer {key}"
-            http = MeasuredClient(address, self._seconds, headers=headers)
+            http = GuardedClient(address, self._seconds, streamed=_STREAM, headers=headers)
             self._http = await stack.enter_async_context(http)
             transport = streamable_http_client(
                 address, http_client=http, max_sse_event_size=LONGEST

@@ -38,7 +38,7 @@ class ToolServers:
     ``seconds`` is the timeout of connecting and of each call. Raises
     :class:`~kgbench.errors.ModelSpecError` if a model names a command and ``may_start`` is false,
     :class:`~kgbench.errors.ResourceError` if the SDK is not installed, and
-    :class:`~kgbench.errors.EnvironmentVariableError` for unusable certificates.
+    :class:`~kgbench.errors.EnvironmentVariableError` for unusable certificates or proxies.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ToolServers:
                 )
             check_installed()
             if source.address is not None:
-                environment.tls_for(source.address)
+                environment.check(source.address)
             if source not in self._connections:
                 self._connections[source] = Connection(source, seconds)
             self._connection_of[model.iri] = self._connections[source]

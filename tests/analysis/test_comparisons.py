@@ -331,7 +331,8 @@ def test_a_cell_is_traced_to_its_dialogues():
     asked = [float(row["value"].value) for row in store.query(text)]
     assert sorted(asked) == sorted(table.column("value"))
     values = table.column("value")
-    (cell,) = task_scores(store, chosen, tasks="Pick-turtle", models="model-a").records()
+    narrowed = replace(chosen, tasks="Pick-turtle", models="model-a")
+    (cell,) = task_scores(store, narrowed).records()
     assert sum(values) / len(values) == pytest.approx(cell["mean"])
     assert table.column("dialogue")[0] == "run/r1/model-a/Pick-turtle/0-d0"
     assert found.parts.column("mean") == [pytest.approx(sum(values) / len(values))]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from kgbench.analysis import scores
 from kgbench.analysis.display_names import display_names, displayed
-from kgbench.analysis.tables import Column, Table
+from kgbench.analysis.tables import Column, Ref, Table
 from kgbench.cli import app
 from tests.support.analysis_store import altered
 from tests.support.archives import as_json, record_v3
@@ -70,8 +70,7 @@ def test_links_follow_display_names():
     table = Table(
         "T",
         (Column("model", "Model"), Column("task", "Task")),
-        (("a/b", "t"),),
-        iris={"model": {"a/b": "urn:m"}, "task": {"t": "urn:t"}},
+        ((Ref("a/b", "urn:m"), Ref("t", "urn:t")),),
     )
     shown = displayed(table, {"a/b": "b"})
     assert shown.rows == (("b", "t"),)

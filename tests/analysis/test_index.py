@@ -9,7 +9,9 @@ from importlib import import_module
 import pytest
 
 from kgbench import analysis as package
-from kgbench.analysis.index import ANALYSES, FIGURES, INDEX
+from kgbench import entry_points
+from kgbench.analysis import index
+from kgbench.analysis.index import ANALYSES, FIGURES, GROUP, INDEX
 from kgbench.analysis.registry import Analysis, Purpose
 from kgbench.api import results
 from kgbench.plots.kinds import find_figure
@@ -25,7 +27,8 @@ def test_the_index_has_all_analyses():
         if isinstance(value, Analysis) and value.make.__module__ == module.__name__
     }
 
-    assert {entry.target: name for name, entry in INDEX.items()} == {
+    own = {name: each for name, each in INDEX.items() if each.target.startswith(package.__name__)}
+    assert {entry.target: name for name, entry in own.items()} == {
         target: each.name for target, each in declared.items()
     }
     groups = [list(Purpose).index(entry.group) for entry in INDEX.values()]
@@ -63,4 +66,31 @@ def test_results_name_the_types_of_all_methods():
     assert typed == {
         entry.method: f"{entry.target.rpartition('.')[2].replace(':', '_.')}"
         for entry in INDEX.values()
+        if entry.target.startswith(package.__name__)
     }
+
+
+def test_plugins_list_their_analyses():
+    """Each analysis of an entry point is one of the index, a command and a method."""
+    listed = {
+        name: entry
+        for point in entry_points.names(GROUP)
+        for name, entry in entry_points.load(GROUP, point).items()
+    }
+    assert "scaling" in listed
+    assert listed.items() <= INDEX.items()
+    assert all(hasattr(results.Results, entry.method) for entry in listed.values())
+
+
+def test_an_index_that_cannot_be_used_is_named(monkeypatch):
+    """A plug-in that fails, or repeats a name of kgbench, spoils no other analysis."""
+    broken = {"none": {}, "leaderboard": INDEX["leaderboard"], "mine": INDEX["tasks"]}
+    monkeypatch.setattr(entry_points, "names", lambda _: ("broken", "other"))
+    monkeypatch.setattr(entry_points, "origin", lambda _, name: f"a package {name}")
+    monkeypatch.setattr(
+        entry_points, "load", lambda _, name: {"other": broken}[name] if name == "other" else 1 / 0
+    )
+    with pytest.warns(UserWarning, match="a package (broken|other) cannot be used") as warned:
+        found = dict(index._plugins())
+    assert len(warned) == 2
+    assert found == {"none": {}, "mine": INDEX["tasks"]}

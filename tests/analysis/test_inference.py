@@ -228,7 +228,7 @@ def test_pages_and_legends_name_the_estimand():
     table = leaders(small(), select(small()))
     made = board(table, {}, None)
     assert made.about == "cases of this kind"
-    assert [place.between for place in made.places] == ["1 to 2 (a)", "1 to 2 (a)"]
+    assert [place["between"] for place in made.places] == ["1 to 2 (a)", "1 to 2 (a)"]
     assert board(leaderboard(small(), select(small())), {}, None).about is None
     (axes,) = standings_figure(table).axes
     legend = [text.get_text() for text in axes.figure.legends[0].get_texts()]

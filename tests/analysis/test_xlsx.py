@@ -64,3 +64,16 @@ def test_a_text_longer_than_a_cell_is_cut_and_said():
     (body, about), _ = sheets(as_xlsx(Table("T", (Column("a", "A"),), (("x" * 40_000,),))))
     assert body[1] == ["x" * 32_767]
     assert about[1] == ["cells with a text cut off after 32,767 characters: 1"]
+
+
+def test_columns_can_be_told_apart_and_filtered():
+    """Equal headings name their columns; truth values are such; widths and a filter are set."""
+    columns = (Column("first", "to"), Column("last", "to"), Column("ok", "Leads"))
+    table = Table("T", columns, (("a" * 30, "b", True), ("c", "d", None)))
+    (body, _), parts = sheets(as_xlsx(table))
+    assert body[:2] == [["to (first)", "to (last)", "Leads"], ["a" * 30, "b", "1"]]
+    sheet = parts["xl/worksheets/sheet1.xml"]
+    assert sheet.find(f"{MAIN}autoFilter").get("ref") == "A1:C3"
+    widths = [float(each.get("width")) for each in sheet.iter(f"{MAIN}col")]
+    assert widths[0] > 30 > widths[1] > 5
+    assert [c.get("t") for c in sheet.iter(f"{MAIN}c")][5] == "b"

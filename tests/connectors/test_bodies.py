@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from kgbench.connectors import (
     chat_completions,
-    error_bodies,
     generate_content,
     messages,
     responses,
 )
+from kgbench.connectors.bodies import error_of_body
 from kgbench.connectors.calls import Caller
 from kgbench.errors import ProviderError
 from kgbench.model import Outcome, Reply
@@ -185,7 +185,7 @@ def test_googles_finish_reasons_have_outcomes(reason: str, outcome: Outcome | No
 def test_googles_retry_delay_is_read(written: object, seconds: float | None) -> None:
     """A ``RetryInfo`` in an error body gives the delay."""
     details = [{"@type": "x"}, {"@type": "type.googleapis.com/RetryInfo", "retryDelay": written}]
-    assert seconds == error_bodies.of_body({"error": {"details": details}}).wait
+    assert seconds == error_of_body({"error": {"details": details}}).wait
 
 
 @pytest.mark.parametrize("raw", [False, True], ids=["text", "bytes"])

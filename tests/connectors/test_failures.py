@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.connectors import failures
 from kgbench.connectors.calls import Caller
 from kgbench.errors import (
     ContextTooLong,
@@ -22,6 +21,8 @@ from kgbench.errors import (
     RateLimited,
 )
 from kgbench.model import Outcome
+from kgbench.net.limits import retry_after
+from kgbench.secrets.detection import scrub
 
 NAME = "my models/context-length-exceeded-7b, whose context length exceeds all"
 CALLER = Caller(f"openai:{NAME}", 1.0, model=NAME)
@@ -95,23 +96,23 @@ _KEYS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-
 )
 def test_a_message_is_scrubbed(message: str, expected: str) -> None:
     """Keys in the forms of the providers, headers, and the private parts of URLs are removed."""
-    assert expected == failures.scrub(message)
+    assert expected == scrub(message)
 
 
 @given(_KEYS, st.text(max_size=40), st.text(max_size=40))
 def test_no_key_survives(key: str, before: str, after: str) -> None:
     """A known key is removed from any place in a message."""
-    assert key not in failures.scrub(f"{before}{key}{after}", [key])
+    assert key not in scrub(f"{before}{key}{after}", [key])
 
 
 def test_no_key_hides_nothing() -> None:
     """An empty key changes no message."""
-    assert failures.scrub("a message", ["", "key"]) == "a message"
+    assert scrub("a message", ["", "key"]) == "a message"
 
 
 def test_long_messages_are_shortened() -> None:
     """A page of HTML is shortened in an error message."""
-    assert len(failures.scrub("word " * 10_000)) <= 600
+    assert len(scrub("word " * 10_000)) <= 600
 
 
 @pytest.mark.parametrize(
@@ -133,13 +134,13 @@ def test_long_messages_are_shortened() -> None:
 )
 def test_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> None:
     """Milliseconds, seconds and dates are read; a past date is zero; invalid text is None."""
-    assert seconds == failures.retry_after(headers)
+    assert seconds == retry_after(headers)
 
 
 def test_retry_after_can_be_a_date() -> None:
     """An HTTP date, which has whole seconds, is a delay from now."""
     began = time.time()
-    wait = failures.retry_after({"retry-after": email.utils.formatdate(began + 3600, usegmt=True)})
+    wait = retry_after({"retry-after": email.utils.formatdate(began + 3600, usegmt=True)})
     assert wait is not None
     assert began + 3599 - time.time() <= wait <= 3600
 
@@ -147,7 +148,7 @@ def test_retry_after_can_be_a_date() -> None:
 @given(st.text())
 def test_any_retry_after_is_usable_or_unsaid(header: str) -> None:
     """Any header gives a number of seconds to wait, or None."""
-    wait = failures.retry_after({"retry-after": header})
+    wait = retry_after({"retry-after": header})
     assert wait is None or 0 <= wait < float("inf")
 
 
@@ -231,4 +232,4 @@ def test_retry_after_counts_from_the_clock_of_the_server() -> None:
         "date": email.utils.formatdate(now, usegmt=True),
         "retry-after": email.utils.formatdate(now + 5, usegmt=True),
     }
-    assert failures.retry_after(headers) == 5.0
+    assert retry_after(headers) == 5.0

@@ -188,7 +188,7 @@ def test_files_that_are_too_large_are_not_installed(data: Path, monkeypatch) -> 
     monkeypatch.setattr(install, "_LARGEST", 10)
     with (
         serving(data) as url,
-        pytest.raises(ImportRefused, match="is larger than 10 bytes"),
+        pytest.raises(ImportRefused, match="larger than 10 bytes: not fetched; 'install"),
     ):
         install.install(described(data, url.rstrip("/")), None, lambda _: [])
     assert home.installation_record("text2kgbench") is None

@@ -24,7 +24,7 @@ TESTED_BY = {
     "connectors.md": "docs/test_connectors.py",
     "data-model.md": "docs/test_data_model.py",
     "exports.md": "plugins/exchange/test_docs.py",
-    "papers.md": "analysis/test_papers.py",
+    "papers.md": "plugins/papers/test_reproduction.py",
     "remote-store.md": "store/test_docs.py",
     "running.md": "engine/test_docs.py",
     "text2kgbench.md": "docs/test_text2kg.py",

@@ -36,7 +36,7 @@ def test_results_are_those_of_the_served_page(run):
     """Scores, scores by task, outcomes, worst dialogues, tokens and cost have the same values."""
     served, page, _ = run
     places = served["board"].places
-    assert SCORE.findall(page) == [str(place.score) for place in places]
+    assert SCORE.findall(page) == [str(place["score"]) for place in places]
     tasks = [task.name for task in served["heat"].tasks]
     cells = [
         (str(cell.mean), task, str(cell.n))

@@ -12,9 +12,10 @@ import rdflib
 import reasonable
 from rdflib.namespace import OWL, RDF, RDFS, XSD
 
+from kgbench.families.OwlRepairWorld.cases import inconsistent
 from kgbench.reasoning.closure import MOST_LISTED, Budget, Closure, TooMuchWork, entails
 from kgbench.reasoning.rules import RULES
-from kgbench.worlds import owl_cases, owl_faults
+from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import PREFIX_LINES, triples
 
 LEVELS = range(1, 6)
@@ -192,7 +193,7 @@ def ontologies(level):
         names = "natural" if number % 2 else "opaque"
         yield owl_cases.justified("reasoners", names, level, number).axioms
     for number in range(EACH // 3):
-        yield owl_faults.inconsistent("reasoners", "opaque", level, number).axioms
+        yield inconsistent("reasoners", "opaque", level, number).axioms
 
 
 def by_owlrl(graph):

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.connectors import extraction
+from kgbench.families.ClaimCheckWorld import verdicts
 from kgbench.rdf import string
 from kgbench.scoring import (
     answer_lists,
@@ -29,7 +30,7 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.ontology_facts import Ontology
 from kgbench.scoring.query_names import _tokens as tokens
 from kgbench.scoring.query_names import names
-from kgbench.tasks import claim_verdicts, rdf_connection_explain, rdf_friend_count, text2kg_turtle
+from kgbench.tasks import rdf_connection_explain, rdf_friend_count, text2kg_turtle
 
 LENGTH = 300_000  # characters; a quadratic function takes an hour for them
 SHORT = 100_000  # characters; a quadratic function takes minutes for them
@@ -133,7 +134,7 @@ TARGETS: dict[str, Callable[[str], object]] = {
     ),
     "lists of IRIs": lambda text: rdf_connection_explain.verdict(text, precision_of_no_names=1.0),
     "single words": lambda text: single_words.read_word(f"not {text}", ("entailed", "unknown")),
-    "verdicts": lambda text: claim_verdicts.read_verdict(f"leaves not {text} rules is {text}"),
+    "verdicts": lambda text: verdicts.read_verdict(f"leaves not {text} rules is {text}"),
     "persons": rdf_friend_count._PERSON.findall,
     "think blocks": extraction.after_think_blocks,
 }

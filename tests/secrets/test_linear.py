@@ -36,7 +36,7 @@ CODE = """
 import resource, sys
 from kgbench.publish.checks import privacy
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people
-from kgbench.connectors.failures import scrub
+from kgbench.secrets.detection import scrub
 from kgbench.secrets import key_patterns
 from kgbench.secrets.detection import SecretDetector
 

@@ -8,7 +8,7 @@ import json
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis.tables import Column, Kind, Table
+from kgbench.analysis.tables import Column, Kind, Ref, Table
 from kgbench.errors import StoreError
 from kgbench.pages import contents, home, rendering, score_tables, snapshot, things
 from kgbench.pages.snapshot import MemoryView
@@ -280,9 +280,8 @@ def test_analyses():
     table = Table(
         "Scores",
         (Column("model", "Model"), Column("mean", "Mean", Kind.SCORE)),
-        (("Oracle", 0.5),),
+        ((Ref("Oracle", ORACLE), 0.5),),
         queries=("score-histograms",),
-        iris={"model": {"Oracle": ORACLE}},
     )
     recorded = ox.Literal(json.dumps(table.as_json()), datatype=ox.NamedNode(RDF.JSON))
     analysis = f"{BASE}analysis/1"
@@ -297,3 +296,16 @@ def test_analyses():
 def test_analyses_without_a_readable_table():
     """An unreadable table is not shown, and the page still works."""
     assert shown(view(), f"{BASE}analysis/1")["sheet"] is None
+
+
+def test_a_model_has_its_place_and_its_published_facts():
+    """The page of a model says what leaderboards and the declared facts say about it."""
+    _, build = contents.template({KGB.Model})
+    page = build(view(), PARROT, reveal=False)
+    facts = [dict(suite["facts"]) for suite in page["suites"]]
+
+    assert facts
+    assert all({"Rank", "Score", "Tasks", "Dialogues"} <= set(of_suite) for of_suite in facts)
+    assert page["published"] == []
+    known = dict(contents._published("openai:gpt-4o-mini-2024-07-18"))
+    assert {"Family", "Context", "Released"} <= set(known)

@@ -28,7 +28,7 @@ def test_run_shows_what_it_reached(view):
     """Scores, outcomes, tokens and cost are those of the run alone."""
     found = runs.run_page(view, RUN, reveal=False)
     assert found["facts"]["took"] == "10 min 0 s"
-    assert [place.shown for place in found["board"].places] == ["Oracle", "Parrot"]
+    assert [place["shown"] for place in found["board"].places] == ["Oracle", "Parrot"]
     assert {model: sum(n for _, n in counts) for model, _, counts in found["outcomes"]} == {
         model: total for model, total, _ in found["outcomes"]
     }

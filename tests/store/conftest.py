@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kgbench.rdf import integer
-from kgbench.store import Block, declared, layouts, open_store
+from kgbench.store import Block, declared, open_store, registry
 from kgbench.store.back_ends import find
 from kgbench.store.client import Client
 from kgbench.vocab import KGB
@@ -74,7 +74,7 @@ def little_declared(request, monkeypatch):
 
 def only_layout(store):
     """Write the layout version of a store that has none."""
-    if layouts.version(store) is None:
+    if registry.layout(store) is None:
         line = f"<https://w3id.org/kgbench/layout> <{KGB.layoutVersion}> {integer(1)} ."
         store.bulk_load([Block(store.iris.catalogue, [line])])
 

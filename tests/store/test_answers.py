@@ -18,7 +18,7 @@ import pytest
 
 from kgbench.cli import main
 from kgbench.errors import QueryError, StoreError
-from kgbench.store import back_ends, layouts, open_store
+from kgbench.store import back_ends, open_store, registry
 from kgbench.store.back_ends import BackEnd
 from kgbench.store.client import Client
 from kgbench.vocab import XSD
@@ -179,7 +179,7 @@ def test_commands_end_with_words_for_rows_that_do_not_fit(command, cell, tmp_pat
         value = {"type": "bnode" if cell == "bnode" else "literal", "value": "no"}
         row = {} if cell is None else dict.fromkeys(names, value)
         if "layoutVersion" in text and cell == "text":
-            version = {"type": "literal", "value": str(layouts.current())}
+            version = {"type": "literal", "value": str(registry.current_layout())}
             row = dict.fromkeys(names, version)
         document = {"head": {"vars": names}, "results": {"bindings": [row, row]}}
         return said(200, json.dumps(document), JSON)

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import LayoutError, QueryError, StoreError, StoreInUse
-from kgbench.store import Block, Iris, layouts, open_reader, open_store, registry
+from kgbench.store import Block, Iris, open_reader, open_store, registry
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB, XSD
 from tests.store.servers import environment
@@ -230,7 +230,7 @@ def test_another_layout_is_refused(any_store):
         before = sorted(map(str, store.triples(IRIS.catalogue)))
     words = f"{re.escape(any_store)} has layout 1, this .* layout 99: finish .* or export"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layouts, "current", lambda: 99)
+        patch.setattr(registry, "current_layout", lambda: 99)
         for opening in (open_store, open_reader):
             with pytest.raises(LayoutError, match=words):
                 opening(any_store)

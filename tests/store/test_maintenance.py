@@ -8,7 +8,7 @@ import pytest
 from kgbench import resources
 from kgbench.errors import LayoutError, StoreError
 from kgbench.rdf import integer
-from kgbench.store import Block, Iris, embedded_only, layouts, maintenance, open_store
+from kgbench.store import Block, Iris, embedded_only, maintenance, open_store, registry
 from kgbench.vocab import KGB, RDF
 
 IRIS = Iris()
@@ -57,7 +57,7 @@ def test_a_store_of_two_layouts_is_refused(other):
         said = f"<https://w3id.org/kgbench/layout> <{KGB.layoutVersion}> {other} ."
         store.bulk_load([Block(IRIS.catalogue, [said])])
         with pytest.raises(LayoutError, match=r"layouts 1, (2|new): restore it from a backup"):
-            layouts.check(store)
+            registry.check_layout(store)
 
 
 def test_a_damaged_layout_is_said(tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ def test_a_damaged_layout_is_said(tmp_path, monkeypatch):
     (tmp_path / "store" / "layout.ttl").write_text("<urn:a> <urn:b> <urn:c> .")
     monkeypatch.setattr(resources, "folder", lambda name: tmp_path / name)
     with pytest.raises(LayoutError, match=r"store/layout\.ttl declares no kgb:layoutVersion"):
-        layouts.current.__wrapped__()
+        registry.current_layout.__wrapped__()
 
 
 def test_what_needs_a_folder_is_not_done_in_memory(tmp_path):

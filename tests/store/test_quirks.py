@@ -11,7 +11,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import StoreError
-from kgbench.store import batching, quirks
+from kgbench.store import quirks, remote
 from kgbench.store.back_ends import BackEnd
 from kgbench.store.client import Client
 from kgbench.store.protocol import Block
@@ -212,7 +212,7 @@ def test_pieces_are_bounded_and_whole():
     lines = {g: [f"{g}{k} {'x' * (k % 700)}" for k in range(400)] for g in "abc"}
     lines["b"].append("long" * 5_000)
     mixed = [Block(g, lines[g][k : k + 7]) for k in range(0, 405, 7) for g in "abc"]
-    pieces = list(batching.by_graph(mixed, 6_000))
+    pieces = list(remote.by_graph(mixed, 6_000))
 
     for g in "abc":
         assert [line for graph, some in pieces if graph == g for line in some] == lines[g]

@@ -52,13 +52,12 @@ def test_mutants_are_refused(text, old, new):
 
 
 def test_a_lease_conforms(remote):
-    """The lease of a writer, during a bulk load, conforms to the shapes."""
+    """The lease of a writer conforms to the shapes."""
     iris = Iris()
     with open_store(remote) as store:
-        store._lease.note_loading(iris.mint("runGraph", run="x"))
         triples = list(store.triples(iris.mint("leaseGraph")))
         assert report(triples, "stores") == []
         for triple in triples:
             left = [one for one in triples if one != triple]
-            needed = not triple.predicate.value.endswith(("#loading", "#type"))
+            needed = not triple.predicate.value.endswith("#type")
             assert (report(left, "stores") != []) is needed

@@ -197,7 +197,7 @@ def test_errors_are_marked_for_anthropic():
         f'```tool_result {{"id":"{k}","tool":"t","outcome":"{outcome}"}}\ntext\n```'
         for k, outcome in (("1", "ok"), ("2", "error"))
     )
-    sent = anthropic_messages.request_messages(request("Ask.", answer, f"{told}\nLeft: 3."))[-1][
+    sent = anthropic_messages.request(request("Ask.", answer, f"{told}\nLeft: 3."))["messages"][-1][
         "content"
     ]
 

@@ -23,7 +23,7 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.errors import ImportRefused
-from kgbench.store import layouts
+from kgbench.store import registry
 from kgbench.validation import SHAPE_FILES
 from kgbench.vocab import BASE, KGB, OUTCOME, PROV, RDF, compact
 
@@ -139,10 +139,13 @@ def _add_target(contents: Contents, activity: str, kind: str) -> None:
 def _refuse_newer_layout(staged: ox.Store) -> None:
     for quad in staged.quads_for_pattern(None, ox.NamedNode(KGB.layoutVersion), None):
         value = getattr(quad.object, "value", "")
-        if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or int(value) != layouts.current():
+        if (
+            not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII)
+            or int(value) != registry.current_layout()
+        ):
             raise ImportRefused(
                 f"the data have the layout {value[:20]!r}, this kgbench reads layout "
-                f"{layouts.current()}: update kgbench, or ask for a dump of that layout"
+                f"{registry.current_layout()}: update kgbench, or ask for a dump of that layout"
             )
 
 

@@ -16,9 +16,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
 import pyoxigraph as ox
@@ -27,17 +26,13 @@ from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf.parsing import FORMATS, RdfFile, stage
 from kgbench.net import web
-from kgbench.net.limits import Budget, Limits, Misbehaviour, RedirectRefused, ResponseTooLarge
+from kgbench.net.limits import Budget
 from kgbench.vocab import DCAT, SPDX
-
-if TYPE_CHECKING:
-    from kgbench.net.client import Response
 
 SUMS = "SHA256SUMS"
 CATALOGUE = "catalog.ttl"
 DUMPS = tuple(f"data/all.nq{end}" for end in (".zst", ".gz", ".zip", ""))
 
-_TIMEOUT = 60.0  # seconds without a byte
 _MAX_METADATA = 64 << 20  # bytes of SHA256SUMS and of the catalogue
 _SUMS_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
 
@@ -199,56 +194,16 @@ def _from_web(url: str, scratch: Path, password: str | None, budget: Budget) -> 
     if is_rdf(last) or last.lower().endswith(".zip"):
         path = _next_path(scratch / "fetched")
         try:
-            fetch(url, path, budget, follow=True)
+            web.download(url, path, budget)
         except FileNotFoundError:
             raise ImportRefused(f"{_public_url(url)}: not found (404)") from None
         return _from_file(path, _public_url(url), scratch, password, budget)
     root = url if parts.path.endswith("/") else f"{url}/"
 
     def fetch_file(relative: str, target: Path, max_bytes: int) -> None:
-        fetch(urljoin(root, quote(relative)), target, budget, max_bytes, follow=True)
+        web.download(urljoin(root, quote(relative)), target, budget, max_bytes)
 
     return _site(_public_url(root).rstrip("/"), fetch_file, scratch, password, budget)
-
-
-def fetch(
-    url: str, target: Path, budget: Budget, max_bytes: int | None = None, *, follow: bool
-) -> None:
-    """Download a URL into a file, within ``budget``, of at most ``max_bytes``.
-
-    Redirects are followed only with ``follow``. Raises :class:`FileNotFoundError` for a 404, and
-    :class:`~kgbench.errors.ImportRefused` for any other failure.
-    """
-    max_bytes = budget.bytes if max_bytes is None else min(max_bytes, budget.bytes)
-    limits = Limits(max_bytes, max_bytes, budget.remaining())
-    try:
-        with web.request(url, limits, idle=_TIMEOUT, follow=follow) as response:
-            _save(response, url, target)
-        budget.spend(target.stat().st_size)
-    except FileNotFoundError:
-        raise
-    except RedirectRefused as error:
-        raise ImportRefused(str(error)) from None
-    except ResponseTooLarge:
-        message = f"{_public_url(url)}: larger than {max_bytes} bytes: not fetched"
-        raise ImportRefused(message) from None
-    except Misbehaviour as error:
-        budget.remaining()  # a spent budget names its option
-        raise ImportRefused(f"{_public_url(url)}: {error}") from None
-    except OSError as error:
-        reason = " ".join(str(error).split())
-        raise ImportRefused(f"{_public_url(url)} cannot be fetched: {reason}") from error
-
-
-def _save(response: Response, url: str, target: Path) -> None:
-    if response.status == HTTPStatus.NOT_FOUND:
-        raise FileNotFoundError(url)
-    if response.status != HTTPStatus.OK:
-        raise ImportRefused(
-            f"{_public_url(url)} cannot be fetched: {response.status} {response.reason}"
-        )
-    with target.open("wb") as out:
-        out.writelines(response.pieces())
 
 
 def _public_url(url: str) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from kgbench.errors import ImportRefused
-from kgbench.importers.rdf.sources import fetch
+from kgbench.net import web
 from kgbench.net.limits import Budget, bare
 
 _NAME: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")
@@ -59,7 +59,7 @@ class Source:
             raise ImportRefused(f"it lists an unsafe file name: {name[:100]!r}")
         if "://" in self.address:
             try:
-                fetch(urljoin(self.address, name), target, budget, max_bytes, follow=False)
+                web.download(urljoin(self.address, name), target, budget, max_bytes, follow=False)
             except FileNotFoundError:
                 return False
             return True

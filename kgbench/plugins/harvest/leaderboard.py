@@ -125,8 +125,7 @@ def combined_leaderboard(
             "tasks": len({score.task for score in first.cells}),
             "groups": len(comparable),
         },
-        iris={"model": iris},
-    )
+    ).with_iris({"model": iris})
 
 
 def _trusted_sources(

@@ -161,7 +161,7 @@ def address():
     [
         ("/leads/away.nq", r"/leads/away\.nq leads to ftp://e\.org/a\.nq: not followed"),
         ("/broken.nq", r"/broken\.nq cannot be fetched: 500 Internal Server Error"),
-        ("/cut.nq", r"/cut\.nq: the response ended 20 bytes too early"),
+        ("/cut.nq", r"/cut\.nq cannot be fetched: the response ended 20 bytes too early"),
     ],
 )
 def test_odd_servers_are_no_source(address, scratch, path, words):

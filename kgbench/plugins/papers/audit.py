@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An audit of a published TEXT2SPARQL leaderboard: its arithmetic and the gaps in its rule.
+
+It reads the published scores and means, and the last pass of each comparison policy over each run
+(``kgbench reevaluate --policy NAME``, ``--variants K``). Every finding names the rule, and the
+cell or question it concerns.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kgbench.analysis import policies as by_policies
+from kgbench.analysis import references
+from kgbench.analysis import scores as fetch
+from kgbench.analysis.registry import Purpose, analysis
+from kgbench.analysis.selection import Selection
+from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.execution.on_variants import VariantOutcome
+from kgbench.model import Case, Outcome, Verdict
+from kgbench.plugins.papers import published_means as means
+from kgbench.policies.policy import policy
+from kgbench.record import reading
+from kgbench.record.reading import ScoredEvaluation
+from kgbench.reevaluation import policy_causes
+from kgbench.reevaluation.comparison import UNEXPLAINED, is_same_value
+from kgbench.reevaluation.variant_outcomes import command
+from kgbench.store.protocol import Store
+
+COLUMNS: Final = (
+    Column("finding", "Finding"),
+    Column("dataset", "Data set"),
+    Column("model", "Model"),
+    Column("about", "About"),
+    Column("metric", "Score"),
+    Column("published", "Published", Kind.SCORE),
+    Column("here", "Here", Kind.SCORE),
+    Column("explanation", "Explanation"),
+)
+_MAIN: Final = policy(means.POLICY).main
+_NOT_EXECUTED: Final = (
+    "no answer is judged by the policy: 'kgbench reevaluate --policy text2sparql-2025' does it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer: its data set, its published scores, and its scores by the challenge's policy.
+
+    ``here`` is ``None`` where no pass of the policy has judged the answer.
+    """
+
+    dialogue: str
+    dataset: str
+    model: str
+    case: Case
+    published: Mapping[str, float]
+    here: by_policies.PolicyScores | None
+
+
+@analysis("audit", Purpose.PAPERS, reads=("policy-passes",))
+def audit(store: Store, selection: Selection) -> Table:
+    """Audit a published leaderboard: recompute it from its answers and test its scoring rule.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> len(results.audit())
+    0
+    """
+    answers = list(_answers(store, selection))
+    models = fetch.models(store)
+    published = means.published_means(store, selection)
+    rows = [
+        *_means(published),
+        *_cells(answers, models),
+        *_questions(answers),
+        *_constants(store, selection, answers),
+        *_ranks(store, selection, sorted({answer.dataset for answer in answers})),
+    ]
+    is_judged = any(answer.here for answer in answers)
+    return Table(
+        title=f"Audit of published scores ({selection.suite_name})",
+        columns=COLUMNS,
+        rows=tuple(rows),
+        notes=(*published.notes, *(() if is_judged or not answers else (_NOT_EXECUTED,))),
+        queries=("policy-passes", "policy-verdicts", *means.QUERIES),
+        context=selection.context,
+    )
+
+
+def _answers(store: Store, selection: Selection) -> Iterator[_Answer]:
+    names = {m.iri: name for name, m in policy(means.POLICY).answer_metrics.items()}
+    judged, _ = by_policies.read(store, selection)
+    here = judged.get(means.POLICY, {})
+    scores: dict[str, dict[str, float]] = defaultdict(dict)
+    origins: dict[str, tuple[str, str]] = {}
+    for row in fetch.score_rows(store, selection, names):
+        scores[row.dialogue][names[row.metric]] = row.value
+        origins[row.dialogue] = row.model, row.case
+    cases: dict[str, Case] = {}
+    for dialogue, (model, iri) in sorted(origins.items()):
+        if iri not in cases:
+            cases[iri] = reading.case(store, iri)
+        case = cases[iri]
+        dataset = str(case.parameters.get("dataset", ""))
+        yield _Answer(dialogue, dataset, model, case, scores[dialogue], here.get(dialogue))
+
+
+def _means(published: Table) -> Iterator[tuple[Value, ...]]:
+    """Yield published means over all languages that are not plain means, with both ranks."""
+    for row in published.records():
+        if row["language"] == "" and row["equals"] not in {"mean", "either"}:
+            explanation = f"published is: {row['equals']}"
+            if row["rank_published"] is not None:
+                explanation += (
+                    f"; rank {row['rank_published']} as published, {row['rank_mean']} by means"
+                )
+            yield (
+                "mean",
+                row["dataset"],
+                row["model"],
+                "all languages",
+                row["metric"],
+                row["published"],
+                row["mean"],
+                explanation,
+            )
+
+
+def _cells(answers: Sequence[_Answer], models: fetch.Models) -> Iterator[tuple[Value, ...]]:
+    """Yield the number of answers whose scores match the published ones, then each mismatch.
+
+    A row for a mismatch has its cause.
+    """
+    of_system: dict[tuple[str, str], list[_Answer]] = defaultdict(list)
+    for answer in answers:
+        if answer.here is not None and answer.here.scores:
+            of_system[answer.dataset, models.name(answer.model)].append(answer)
+    for (dataset, model), judged in sorted(of_system.items()):
+        differing = [answer for answer in judged if not _agrees(answer)]
+        yield (
+            "cells",
+            dataset,
+            model,
+            "answers with all scores as published",
+            "n",
+            len(judged),
+            len(judged) - len(differing),
+            "",
+        )
+        for answer in differing:
+            assert answer.here is not None
+            values = answer.published.get(_MAIN), answer.here.scores.get(_MAIN)
+            yield "cell", dataset, model, _question(answer.case), _MAIN, *values, _cause(answer)
+
+
+def _agrees(answer: _Answer) -> bool:
+    assert answer.here is not None
+    return answer.published.keys() == answer.here.scores.keys() and all(
+        is_same_value(value, answer.here.scores[name]) for name, value in answer.published.items()
+    )
+
+
+def _cause(answer: _Answer) -> str:
+    """Explain from the judge's notes, without executing, why scores differ from the published."""
+    assert answer.here is not None
+    verdict = Verdict(answer.here.scores, answer.here.infos, Outcome.SCORED)
+    before = {0: ScoredEvaluation("", dict(answer.published))}
+    proven = policy_causes.proven_cause(answer.case, [verdict], before, {})
+    return proven or policy_causes.likely_cause(answer.case, [verdict], before, {}) or UNEXPLAINED
+
+
+def _questions(answers: Sequence[_Answer]) -> Iterator[tuple[Value, ...]]:
+    """Yield questions on which the challenge's rule cannot tell right answers from wrong ones."""
+    affected: dict[tuple[str, str], set[str]] = defaultdict(set)
+    totals: dict[str, set[str]] = defaultdict(set)
+    for answer in answers:
+        totals[answer.dataset].add(answer.case.iri)
+        weights = answer.case.data.get("publishedResultSet")
+        if weights is not None and (kind := _unseen(weights)):
+            affected[answer.dataset, kind].add(_question(answer.case))
+        if answer.case.data.get("ordered"):
+            affected[answer.dataset, "order"].add(_question(answer.case))
+    for (dataset, kind), questions in sorted(affected.items()):
+        yield (
+            "question",
+            dataset,
+            None,
+            kind,
+            "n",
+            None,
+            len(questions),
+            f"{_RULES[kind]}: {', '.join(sorted(questions))}",
+        )
+
+
+def _unseen(weights: Mapping[str, int]) -> str | None:
+    if not weights:
+        return "empty result"
+    if set(weights) == {"true"}:
+        return "ASK, true" if weights["true"] else "ASK, false"
+    return None
+
+
+_RULES: Final = {
+    "empty result": "no answer can score where nothing is expected",
+    "ASK, true": "any ASK scores 1, also one that says false",
+    "ASK, false": "no answer can score where false is expected",
+    "order": "all values have the same weight in nDCG, so a reversed list scores 1",
+}
+
+
+def _constants(
+    store: Store, selection: Selection, answers: Sequence[_Answer]
+) -> Iterator[tuple[Value, ...]]:
+    """Yield scoring answers that hard-code their result, as a pass on variants of graphs shows."""
+    by_dialogue = {answer.dialogue: answer for answer in answers}
+    for tested in references.read(store, selection):
+        answer = by_dialogue.get(tested.dialogue)
+        if answer is not None and tested.outcome == VariantOutcome.CONSTANT:
+            reason = (
+                "the query reads no graph"
+                if tested.variant is None
+                else f"fails on {tested.variant}"
+            )
+            yield (
+                "constant",
+                answer.dataset,
+                tested.model,
+                _question(answer.case),
+                "set_F",
+                answer.published.get("set_F"),
+                None,
+                f"{reason}; {command(tested)}",
+            )
+
+
+def _ranks(
+    store: Store, selection: Selection, datasets: Sequence[str]
+) -> Iterator[tuple[Value, ...]]:
+    """Yield the mean and rank of each system under each policy that has judged all its answers."""
+    for dataset in datasets:
+        chosen = replace(selection, tasks=f"*-{dataset}-*")
+        table = by_policies.ranks(store, chosen)
+        for row in table.records():
+            for name in row:
+                if name.endswith("_rank") and row[name] is not None:
+                    policy_name = name.removesuffix("_rank")
+                    explanation = f"rank {row[name]} under {policy_name}"
+                    yield (
+                        "rank",
+                        dataset,
+                        row["model"],
+                        policy_name,
+                        "mean",
+                        None,
+                        row[policy_name],
+                        explanation,
+                    )
+
+
+def _question(case: Case) -> str:
+    return case.uid or case.iri.rpartition("/")[2]

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``kgbench reproduce``: reproduce tables and figures of papers and compare them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgbench.cli import options
+
+if TYPE_CHECKING:
+    from kgbench.plugins.papers.reproduction import Reproduced
+    from kgbench.store.protocol import Store
+
+
+PANEL = "Tasks, models and data"
+
+
+def command(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Tables and figures, such as swj-table-6, or globs. Default: all.",
+        ),
+    ] = None,
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
+    ] = Path("papers"),
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Reproduce tables and figures of papers, and compare each cell with the printed one.
+
+    Reads published results that were imported into the store. Exits with 1 if a cell differs
+    without a known cause.
+    """
+    from importlib.util import find_spec
+
+    from kgbench import files
+    from kgbench.analysis.rendering import render
+    from kgbench.plugins.papers import reproduction as papers
+    from kgbench.store import open_reader
+
+    selected = papers.chosen(names or [])
+    drawing = find_spec("matplotlib") is not None
+    with open_reader(store) as opened:
+        results = []
+        for published in selected:
+            result = papers.reproduce(opened, published)
+            results.append(result)
+            if result.table is not None:
+                files.write(out / f"{published.name}.csv", render(result.table, "csv"))
+                if drawing and published.figure is not None:
+                    _draw(opened, result, out)
+            if result.cells:
+                files.write(out / f"{published.name}-cells.csv", render(result.as_table(), "csv"))
+    files.write(out / "index.md", papers.report(results))
+    table = papers.summary(results)
+    typer.echo(render(table, "json" if json_ else "table"), nl=False)
+    if not drawing:
+        typer.echo("no figures: install the extra 'plots' (pip install 'kgbench[plots]')", err=True)
+    typer.echo(f"wrote {out}", err=True)
+    if any(result.unexplained for result in results):
+        raise typer.Exit(1)
+
+
+def _draw(store: Store, result: Reproduced, out: Path) -> None:
+    from kgbench.plots.figures import file_name, save, state_digest
+    from kgbench.plugins.papers.figures import figures
+
+    assert result.selection is not None
+    state = state_digest(store, result.selection)
+    for name, figure, table in figures(store, result):
+        save(figure, out, file_name(name), formats=["svg"], tables=[table], state=state)

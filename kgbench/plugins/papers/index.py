@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The analyses of this plug-in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgbench.analysis.registry import Entry, Purpose
+
+INDEX: Mapping[str, Entry] = {
+    "scaling": Entry(
+        "kgbench.plugins.papers.scaling:scaling",
+        Purpose.COMPARE,
+        "Show scores against model size, context length and release date, with trends per family.",
+    ),
+    "text2kg": Entry(
+        "kgbench.plugins.papers.text2kg:text2kg",
+        Purpose.PAPERS,
+        "Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.",  # noqa: E501
+    ),
+    "audit": Entry(
+        "kgbench.plugins.papers.audit:audit",
+        Purpose.PAPERS,
+        "Audit a published leaderboard: recompute it from its answers and test its scoring rule.",
+    ),
+    "published-means": Entry(
+        "kgbench.plugins.papers.published_means:published_means",
+        Purpose.PAPERS,
+        "Recompute the published means of imported systems from their published scores.",
+    ),
+}

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims about things of a world, with graphs that entail them, contradict them, or do neither.
+
+Entailment is that of OWL 2 RL with the unique name assumption. Under the open world assumption, a
+statement or an axiom that is missing from the graph may still be true.
+
+The form of a claim, which is its words without the names of things, is drawn independently of the
+verdict. Each form of a level occurs with all three, so that only the graph decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from kgbench.errors import TaskError
+from kgbench.vocab import RDF
+from kgbench.worlds.generator import Graph, Instance, World, build_graph
+from kgbench.worlds.model import Kind, Model, Property, load_model
+from kgbench.worlds.naming import Chance
+from kgbench.worlds.rules import with_article
+
+from .graphs import ENTAILED, SOMETHING, VERDICTS, draw_graph, verdict_on
+
+LEVELS: Final = 5
+_LINK, _STATED, _RANGE, _TWO_LINKS, _LONG = range(1, LEVELS + 1)
+_TRIES: Final = 5_000
+
+
+class Claim(NamedTuple):
+    """A claim in words and as N-Triples, with its verdict and the graph shown with it.
+
+    In ``triples``, ``SOMETHING`` of :mod:`.graphs` is a thing whose existence is claimed.
+    ``graph`` has lines of N-Triples.
+    """
+
+    words: str
+    triples: tuple[str, ...]
+    verdict: str
+    graph: tuple[str, ...]
+
+
+class Form(NamedTuple):
+    """What a claim says of its subject.
+
+    The subject, or something that it has as ``first``, has a thing as ``last`` or is of the class
+    ``kind``.
+    """
+
+    first: Property | None = None
+    last: Property | None = None
+    kind: Kind | None = None
+
+
+class _Draft(NamedTuple):
+    """A claim about ``subject`` and, if its form has a last link, about ``value``.
+
+    ``described`` are things that the graph describes, ``hidden`` things that it does not.
+    """
+
+    subject: Instance
+    value: Instance | None
+    described: tuple[Instance, ...]
+    hidden: tuple[Instance, ...] = ()
+
+
+def draw_claim(world: World, level: int, number: int, described: int) -> Claim:
+    """Draw the claim of a level with a number, and a graph that describes so many things.
+
+    Raises :class:`~kgbench.errors.TaskError` if the world is too small to make one.
+    """
+    graph = build_graph(world)
+    chance = Chance(world.name, "claims", level, number)
+    verdict = chance.one(VERDICTS)
+    form = chance.one(chance.one(forms(level)))
+    return draw_claim_of(graph, level, form, verdict, chance=chance, described=described)
+
+
+def draw_claim_of(
+    graph: Graph, level: int, form: Form, verdict: str, *, chance: Chance, described: int
+) -> Claim:
+    """Draw a claim of a form of a level, and a graph that gives it a verdict.
+
+    Raises :class:`~kgbench.errors.TaskError` if the world is too small.
+    """
+    for _ in range(_TRIES):
+        draft = _draft(graph, chance, level, form, true=verdict == ENTAILED)
+        if draft is None:
+            continue
+        triples = tuple(_triples(graph, form, draft))
+        things = [draft.subject] if draft.value is None else [draft.subject, draft.value]
+        shown = draw_graph(
+            graph, chance, described, draft.described, named=things, hidden=draft.hidden
+        )
+        if verdict_on(triples, shown) == verdict:
+            return Claim(_words(form, draft), triples, verdict, tuple(shown))
+    raise TaskError(
+        f"a world of {graph.world.instances} instances gives no claim of level {level}: "
+        "ask for more instances"
+    )
+
+
+# Forms
+
+
+@lru_cache(maxsize=LEVELS)
+def forms(level: int) -> tuple[tuple[Form, ...], ...]:
+    """Return the forms of the claims of a level in groups; all groups are equally likely."""
+    model = load_model()
+    links = [prop for prop in model.properties if prop.links and not prop.transitive]
+    if level == _LINK:
+        return (tuple(Form(last=prop) for prop in links),)
+    if level == _STATED:
+        return (tuple(Form(kind=kind) for kind in model.kinds.values()),)
+    if level == _RANGE:
+        implied = {iri: None for prop in links for iri in model.above(prop.range)}
+        return (tuple(Form(kind=model.kinds[iri]) for iri in implied),)
+    pairs = [(first, last) for first in links for last in model.has(first.range) if last.links]
+    if level == _TWO_LINKS:
+        return (tuple(Form(first, last) for first, last in pairs if not last.transitive),)
+    return (
+        tuple(Form(first, last) for first, last in pairs if last.transitive),
+        tuple(Form(first, kind=model.kinds[iri]) for first in links for iri in _near(model, first)),
+    )
+
+
+def _near(model: Model, prop: Property) -> dict[str, None]:
+    """Return the classes above and below the range of a property."""
+    return dict.fromkeys([*model.above(prop.range), *model.below(prop.range)])
+
+
+# Things
+
+
+def _draft(graph: Graph, chance: Chance, level: int, form: Form, *, true: bool) -> _Draft | None:
+    """Draw the things of a claim of a form; ``None`` if those drawn give no such claim.
+
+    A claim that is to be ``true`` is about things for which it holds in the world.
+    """
+    if level == _RANGE:
+        return _draft_of_range(graph, chance, form, true=true)
+    first, last, kind = form
+    domain = first.domain if first else last.domain if last else kind.iri if kind else ""
+    subject = chance.one(_candidates(graph, chance, domain, right=true))
+    node, described = subject, [subject]
+    if first is not None:
+        targets = subject.links.get(first.iri)
+        if targets:
+            node = chance.one(targets)
+        elif true:
+            return None
+        if targets and (true or chance.between(1, 4) > 1):
+            described.append(node)
+    if last is None:
+        holds = kind is not None and kind.iri in graph.model.above(node.kind)
+        return _Draft(subject, None, tuple(described)) if holds or not true else None
+    value = _value(graph, chance, node, last, described, true=true)
+    if value is None or value is subject:
+        return None
+    if chance.between(0, 1):
+        described.append(value)
+    return _Draft(subject, value, tuple(described))
+
+
+def _value(
+    graph: Graph,
+    chance: Chance,
+    node: Instance,
+    prop: Property,
+    described: list[Instance],
+    *,
+    true: bool,
+) -> Instance | None:
+    """Draw a thing that ``node`` is claimed to have as ``prop``.
+
+    Of a transitive property it is reached by two links or more, and ``described`` gets the things
+    between, if the claim is to be ``true``.
+    """
+    reached = list(_reached(node, prop))
+    if not true and (not reached or chance.between(1, 3) > 1):
+        return chance.one(_candidates(graph, chance, prop.range, right=False))
+    least = 1 if true and prop.transitive else 0
+    if len(reached) <= least:
+        return None
+    position = chance.between(least, len(reached) - 1)
+    if true and prop.transitive:
+        described += reached[:position]
+    return reached[position]
+
+
+def _reached(node: Instance, prop: Property) -> list[Instance]:
+    """Return the values of a property; of a transitive one, the nearest first."""
+    if not prop.transitive:
+        return node.links.get(prop.iri, [])
+    reached = list[Instance]()
+    while above := node.links.get(prop.iri):
+        (node,) = above
+        reached.append(node)
+    return reached
+
+
+def _draft_of_range(graph: Graph, chance: Chance, form: Form, *, true: bool) -> _Draft | None:
+    """Draw a thing that the graph does not describe, and another that links to it."""
+    model = graph.model
+    props = [prop for prop in model.properties if prop.links and not prop.transitive]
+    if true:
+        assert form.kind is not None
+        props = [prop for prop in props if form.kind.iri in model.above(prop.range)]
+    prop = chance.one(props)
+    holder = chance.one(graph.instances_of(prop.domain))
+    targets = holder.links.get(prop.iri)
+    if not targets:
+        return None
+    subject = chance.one(targets)
+    return _Draft(subject, None, (holder,), (subject,))
+
+
+def _candidates(graph: Graph, chance: Chance, kind: str, *, right: bool) -> list[Instance]:
+    """Return the things of a class; unless only they are right, sometimes all things."""
+    if right or chance.between(0, 1):
+        return graph.instances_of(kind)
+    return [instance for leaf in graph.model.populated for instance in graph.instances[leaf]]
+
+
+# Claims in words and triples
+
+
+def _words(form: Form, draft: _Draft) -> str:
+    subject = draft.subject.label
+    if form.last is not None:
+        assert draft.value is not None
+        link = f"has {draft.value.label} as {form.last.label}"
+    else:
+        assert form.kind is not None
+        link = f"is {with_article(form.kind.label)}"
+    if form.first is None:
+        return f"{subject} {link}."
+    return f"{subject} has as {form.first.label} something that {link}."
+
+
+def _triples(graph: Graph, form: Form, draft: _Draft) -> Iterator[str]:
+    node = f"<{draft.subject.iri}>"
+    if form.first is not None:
+        yield f"{node} <{graph.terms[form.first.iri]}> {SOMETHING} ."
+        node = SOMETHING
+    if form.last is not None:
+        assert draft.value is not None
+        yield f"{node} <{graph.terms[form.last.iri]}> <{draft.value.iri}> ."
+    if form.kind is not None:
+        yield f"{node} <{RDF.type}> <{graph.terms[form.kind.iri]}> ."

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims about generated worlds: their verdicts are those of a reasoner."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import owlrl
+import pytest
+import rdflib
+from rdflib.namespace import OWL, RDF, RDFS
+
+from kgbench.families.ClaimCheckWorld import cases as claims
+from kgbench.families.ClaimCheckWorld.graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
+from kgbench.families.ClaimCheckWorld.judge import family
+from kgbench.model import Outcome
+from kgbench.testing.executor import PlainExecutor
+from kgbench.worlds.generator import RESOURCE, World, build_graph
+from kgbench.worlds.naming import Chance
+from tests.support.families import cases
+
+NAME = family.NAME
+LEVELS = range(1, claims.LEVELS + 1)
+LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
+
+
+def reasoned(case):
+    """Return the verdict of owlrl: whether a claim is in the closure or makes it inconsistent."""
+    claim = case.data["claimTriples"]
+    pattern = " ".join(claim).replace("_:some", "?some")
+    closure, inconsistent = closed(case.data["graph"], [])
+    assert not inconsistent
+    if closure.query(f"ASK {{ {pattern} }}").askAnswer:
+        return ENTAILED
+    return CONTRADICTED if closed(case.data["graph"], claim)[1] else UNKNOWN
+
+
+def closed(turtle, claim):
+    """Return the closure of a graph with a claim, and whether it is inconsistent."""
+    graph = rdflib.Graph().parse(data=turtle, format="turtle")
+    graph.parse(data="\n".join(claim), format="nt")
+    things = {one for triple in graph for one in triple[::2] if str(one).startswith(RESOURCE)}
+    for one, other in combinations(sorted(things), 2):
+        graph.add((one, OWL.differentFrom, other))
+    owlrl.DeductiveClosure(owlrl.OWLRL_Semantics).expand(graph)
+    told = any("error" in str(predicate).lower() for predicate in graph.predicates())
+    return graph, told or (None, RDF.type, OWL.Nothing) in graph
+
+
+@pytest.mark.parametrize("names", ["natural", "opaque"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_verdicts_are_those_of_a_reasoner(level, names):
+    """OWL 2 RL gives the verdict of each claim, if different names denote different things."""
+    found = cases(f"{NAME}-{names}-{level}", 12)
+
+    assert [reasoned(case) for case in found] == [case.data["verdict"] for case in found]
+    assert len({case.data["verdict"] for case in found}) > 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_verdicts_are_balanced_and_claims_differ(level):
+    """The three verdicts are equally frequent, and no case occurs twice."""
+    found = cases(f"{NAME}-natural-{level}", 300)
+    counted = Counter(case.data["verdict"] for case in found)
+
+    assert set(counted) == set(VERDICTS)
+    assert min(counted.values()) > 300 / 3 * 0.7
+    assert len({case.iri for case in found}) == len(found)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_each_form_of_claims_occurs_with_each_verdict(level):
+    """A claim of any form can be entailed, contradicted and open, so that words tell nothing."""
+    graph = build_graph(World("5", 400))
+    for form in {form for group in claims.forms(level) for form in group}:
+        for verdict in VERDICTS:
+            chance = Chance(level, form, verdict)
+            drawn = claims.draw_claim_of(graph, level, form, verdict, chance=chance, described=16)
+            assert drawn.verdict == verdict
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_labels_do_not_tell_which_links_are_left_out(level):
+    """A thing that nothing is said of has a label if it is linked or named in the claim only."""
+    for case in cases(f"{NAME}-opaque-{level}", 30):
+        graph = rdflib.Graph().parse(data=case.data["graph"], format="turtle")
+        claimed = " ".join(case.data["claimTriples"])
+        labels = {str(label) for label in graph.objects(None, RDFS.label)}
+        names = re.findall(r"[A-Z]\w+(?: [A-Z]\w+)+", case.data["claim"])
+        assert names
+        assert labels.issuperset(names)
+        for thing in set(graph.subjects()):
+            alone = set(graph.predicates(thing)) == {RDFS.label} and str(thing).startswith(RESOURCE)
+            assert not alone or f"<{thing}>" in claimed or (None, None, thing) in graph
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_claims_do_not_tell_their_verdicts(level):
+    """The words of a claim without names predict its verdict no better than chance does."""
+    label, names = f"{NAME}-natural-{level}", re.compile(r"[A-Z]\w+(?: [A-Z]\w+)+")
+    counted = defaultdict(Counter)
+    for seed in (5, 6, 8):
+        for case in cases(label, 100, seed):
+            counted[names.sub("X", case.data["claim"])][case.data["verdict"]] += 1
+    unseen = Counter([UNKNOWN])
+    hits = [
+        (counted.get(names.sub("X", case.data["claim"])) or unseen).most_common(1)[0][0]
+        == case.data["verdict"]
+        for case in cases(label, 150, 9)
+    ]
+
+    assert sum(hits) / len(hits) < 0.4  # the standard error of a third is 0.04
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_prompts_differ_by_claim_and_graph_only(label):
+    """Without its claim and its graph, a prompt is the same for all cases."""
+    around = set()
+    for case in cases(label, 5):
+        shown = family.prompt(case).replace(case.data["claim"], "")
+        around.add(shown.replace(case.data["graph"], ""))
+    assert len(around) == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_world_gives_claims(seed):
+    """Worlds of the smallest size give claims of all levels and several verdicts."""
+    for level in LEVELS:
+        found = cases(f"{NAME}-natural-{level}", 12, seed)
+        assert len({case.data["verdict"] for case in found}) > 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "correct", "outcome"),
+    [
+        ("{right}", 1.0, Outcome.SCORED),
+        ("**{right}**.", 1.0, Outcome.SCORED),
+        ("The claim is {RIGHT}", 1.0, Outcome.SCORED),
+        ("{wrong}", 0.0, Outcome.SCORED),
+        ("{right} or {wrong}", 0.0, Outcome.UNPARSABLE),
+        ("_{right}_", 1.0, Outcome.SCORED),
+        ("{right}; it is neither {wrong} nor {other}", 1.0, Outcome.SCORED),
+        ("not {right}", 0.0, Outcome.UNPARSABLE),
+        ("It isn't necessarily *{right}*.", 0.0, Outcome.UNPARSABLE),
+        ("un{right}", 0.0, Outcome.UNPARSABLE),
+        ("yes", 0.0, Outcome.UNPARSABLE),
+        ("", 0.0, Outcome.EMPTY),
+    ],
+)
+def test_what_counts_as_an_answer(answer, correct, outcome):
+    """An answer is exactly one of the three words."""
+    (case,) = cases(f"{NAME}-natural-1", 1)
+    right = case.data["verdict"]
+    wrong, other = (one for one in VERDICTS if one != right)
+    said = answer.format(right=right, RIGHT=right.upper(), wrong=wrong, other=other)
+    verdict = family.judge(case, [said], PlainExecutor())
+
+    assert (verdict.scores["correct"], verdict.outcome) == (correct, outcome)
+
+
+def test_errors_of_both_kinds_are_told_apart():
+    """Claiming too much and abstaining without need have separate scores."""
+    found = {case.data["verdict"]: case for case in cases(f"{NAME}-natural-2", 40)}
+    told = {
+        (right, said): family.judge(case, [said], PlainExecutor()).scores
+        for right, case in found.items()
+        for said in VERDICTS
+    }
+
+    assert {key for key, scores in told.items() if scores["correct"]} == {
+        (one, one) for one in VERDICTS
+    }
+    assert {key for key, scores in told.items() if scores["overclaiming"]} == {
+        ("unknown", "entailed"),
+        ("unknown", "contradicted"),
+    }
+    assert {key for key, scores in told.items() if scores["abstaining"]} == {
+        ("entailed", "unknown"),
+        ("contradicted", "unknown"),
+    }

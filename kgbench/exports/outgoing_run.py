@@ -8,7 +8,7 @@ format reveals more than another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyoxigraph as ox
@@ -18,18 +18,15 @@ from kgbench.exports.statement_index import StatementIndex
 from kgbench.judges.dialogues import newest_judgeable_run
 from kgbench.model import Dialogue, Evaluation
 from kgbench.pages.snapshot import MemoryView
-from kgbench.publish.addresses import Addresses
 from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.scrubbing import Scrubber
-from kgbench.publish.veiling import DigestVeil
 from kgbench.record import reading
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.withheld import disclosed
 from kgbench.store.protocol import Store
-from kgbench.store.publication_keys import publication_key
 from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
 
@@ -165,11 +162,6 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
     Raises :class:`~kgbench.errors.PublicationRefused` if texts of a protected suite would be
     exported, and :class:`~kgbench.errors.StoreError` for a missing run, dialogue or pass.
     """
-    if wanted.dialogue is not None:  # it may be the IRI from an earlier export
-        addresses_ = Addresses(
-            store.iris.base, store.iris.base, veil=DigestVeil(publication_key(store.location))
-        )
-        wanted = replace(wanted, dialogue=addresses_.original(wanted.dialogue))
     info = selected_run(store, wanted)
     level = _level(store, info, wanted)
     passes = _passes(store, info, wanted.choice)
@@ -205,6 +197,7 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
         judged=judged,
         catalogue=StatementIndex(published(store.iris.catalogue)),
         invalid=frozenset(map(addresses.published, reading.invalid(store, info.graph))),
+        # The IRI of a dialogue from an earlier export is its published one already.
         dialogue=None if wanted.dialogue is None else addresses.published(wanted.dialogue),
         evaluations=_evaluations(judged, passes, latest=wanted.choice == "latest"),
         published=addresses.published,

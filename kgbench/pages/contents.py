@@ -14,6 +14,7 @@ from kgbench.analysis.display_names import model_names
 from kgbench.analysis.model_records import recorded, records
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.standings import standings_table
+from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.pages import drawing, score_tables, things
 from kgbench.pages.conversation import conversation
@@ -31,14 +32,13 @@ HIDDEN = frozenset((KGB.caseData,))
 
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     suites = []
-    model = fetch.models(view)[iri]
-    name = model.name
+    models = fetch.models(view)
+    name = models.name(iri)
     for suite, label, selected in score_tables.selections(view):
-        chosen = replace(selected, models=iri)
-        table = score_tables.only(score_tables.scores(view, chosen), "model", name)
+        table = score_tables.of_one(view, selected, "model", iri, name)
         if table is None or not table.rows:
             continue
-        spokes = drawing.spokes(_axes(view, chosen, name))
+        spokes = drawing.spokes(_axes(view, selected, iri, name))
         table_sheet = sheet(table, suite, hide="model")
         suites.append(
             {
@@ -57,15 +57,21 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
         "suites": suites,
         "title": model_names(view).get(iri, name),
         "name": name,
-        "published": list(_published(model.id)),
+        "published": list(_published(models[iri].id)) if iri in models else [],
     }
 
 
 def _standing(view: View, selected: Selection, name: str) -> Iterator[tuple[str, str]]:
     """Yield what the leaderboard of a suite says about a model: titles and values."""
-    try:
-        table = standings_table(view, selected)
-    except QueryError:  # tasks without a main metric
+
+    def standings() -> Table | None:
+        try:
+            return standings_table(view, selected)
+        except QueryError:  # tasks without a main metric
+            return None
+
+    table = score_tables.kept(view, ("standings", selected.suite), standings)
+    if table is None:
         return
     row = next((row for row in table.records() if row["model"] == name), None)
     if row is None or row["score"] is None:
@@ -104,12 +110,17 @@ def _suite(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:
     return {**suite_page(view, iri, reveal=reveal), "board": f"leaderboard?suite={name}"}
 
 
-def _axes(view: View, chosen: Selection, name: str) -> list[tuple[str, float | None]]:
+def _axes(view: View, selected: Selection, iri: str, name: str) -> list[tuple[str, float | None]]:
     """Return a model's means by the declared compass; empty if it does not fit the tasks."""
-    try:
-        row = score_tables.only(compass_table(view, chosen), "model", name)
-    except QueryError:
-        return []
+    chosen = selected if view.tables is not None else replace(selected, models=iri)
+
+    def table() -> Table | None:
+        try:
+            return compass_table(view, chosen)
+        except QueryError:
+            return None
+
+    row = score_tables.only(score_tables.kept(view, ("axes", chosen.suite), table), "model", name)
     records = [] if row is None else row.records()
     return [(str(record["label"]), _number(record["mean"])) for record in records]
 

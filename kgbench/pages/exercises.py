@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
@@ -43,8 +42,7 @@ def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa:
     display = display_names(view)
     suites = []
     for suite, label, chosen in score_tables.selections(view):
-        table = score_tables.scores(view, replace(chosen, tasks=iri))
-        table = score_tables.only(table, "task", info.name)
+        table = score_tables.of_one(view, chosen, "task", iri, info.name)
         if table is not None and table.rows:
             suites.append(of_suite(table, display, suite, label))
     cases = cases_of(view, iri)
@@ -94,7 +92,7 @@ def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa
     chosen = next(
         (selection for suite, _, selection in score_tables.selections(view) if suite == iri), None
     )
-    table = None if chosen is None else score_tables.scores(view, chosen)
+    table = None if chosen is None else score_tables.of_all(view, chosen)
     return of_tasks(view, iri, table, fetch.tasks(view).values())
 
 
@@ -162,7 +160,9 @@ def _example(view: View, cases: list[str]) -> dict[str, str | None] | None:
     for case in cases:
         dialogue = neighbours.any_of_case(view.database, ox.NamedNode(case))
         if dialogue is not None:
-            text = things.text(view, f"{dialogue}/0/prompt", KGB.text)
+            # In a publication, a prompt is a fragment of the same document as its dialogue.
+            prompt = f"{dialogue}-0-prompt" if "#" in dialogue else f"{dialogue}/0/prompt"
+            text = things.text(view, prompt, KGB.text)
             value = None if text is None else things.text(view, text, PROV.value)
             return {"case": case, "dialogue": dialogue, "prompt": value}
     return None

@@ -6,8 +6,7 @@ Dialogues of a run are ordered by model, task and iteration.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import nsmallest
+from collections.abc import Iterator, Sequence
 from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
@@ -117,18 +116,13 @@ def others(database: Quads, dialogue: str) -> list[tuple[str, list[Other]]]:
     return by_others(of_case(database, case), "" if model is None else model.value)
 
 
-def of_case(
-    database: Quads, case: ox.NamedNode, graph: ox.NamedNode | None = None
-) -> tuple[Other, ...]:
-    """Return the dialogues about a case, by model and iteration, optionally only of ``graph``.
+def of_case(database: Quads, case: ox.NamedNode) -> tuple[Other, ...]:
+    """Return the dialogues about a case, by model and iteration.
 
     At most 2,000 statements about the case are read.
     """
     dialogues = []
-    quads: Iterable[ox.Quad] = database.quads_for_pattern(None, _CASE, case, graph)
-    if graph is not None:  # sorted, so that every copy of the data gives the same selection
-        quads = nsmallest(_MOST, quads, key=str)
-    for quad in islice(quads, _MOST):
+    for quad in islice(database.quads_for_pattern(None, _CASE, case), _MOST):
         node: Any = quad.subject
         if not _is_dialogue(database, node):
             continue

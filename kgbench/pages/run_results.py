@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results and costs of a run, for its page on a server and in a publication.
-
-:func:`measured` reads them from a store, :func:`presented` converts them for the template. A
-publication renames IRIs and models in between.
-"""
+"""Results and costs of a run: :func:`measured` reads them, :func:`presented` shows them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -29,7 +25,7 @@ from kgbench.pages.snapshot import View
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 
-BOARD, TASKS, OUTCOMES, WORST, USAGE = "leaderboard", "tasks", "outcomes", "worst", "usage"
+BOARD, TASKS, OUTCOMES, USAGE = "leaderboard", "tasks", "outcomes", "usage"
 _WORST = 10
 
 PartQueries: TypeAlias = Mapping[str, Sequence[tuple[str, dict[str, str]]]]
@@ -51,25 +47,20 @@ class RunResults:
     worst: Sequence[ScoredDialogue] = ()
 
 
-def measured(
-    store_of: Callable[[str], Store], run: RunInfo, chosen: Selection | None
-) -> RunResults:
-    """Read the results of a run by the scores that are ``chosen``; ``None`` means no pass yet.
-
-    ``store_of`` returns the store to query for a part (:data:`BOARD` and so on).
-    """
-    usage = totals(store_of(USAGE), run)
+def measured(store: Store, run: RunInfo, chosen: Selection | None) -> RunResults:
+    """Read the results of a run by the scores that are ``chosen``; ``None`` means no pass yet."""
+    usage = totals(store, run)
     if chosen is None:
         return RunResults(usage)
     answers: dict[str, Counter[Ending]] = {}
-    for (model, _), counts in outcomes.of_answers(store_of(OUTCOMES), chosen).items():
+    for (model, _), counts in outcomes.of_answers(store, chosen).items():
         answers.setdefault(model, Counter()).update(counts)
     return RunResults(
         usage,
-        standings_table(store_of(BOARD), chosen),
-        _by_task(store_of(TASKS), chosen),
+        standings_table(store, chosen),
+        _by_task(store, chosen),
         answers,
-        worst_dialogues(store_of(WORST), chosen, _WORST),
+        worst_dialogues(store, chosen, _WORST),
     )
 
 
@@ -85,8 +76,7 @@ def presented(
 ) -> dict[str, Any]:
     """Convert results for the template of runs, with the display names of models in ``view``.
 
-    The results must use the names and IRIs of models in ``view``. ``suite`` is the IRI of the run's
-    suite.
+    ``suite`` is the IRI of the run's suite.
     """
     names = display_names(view)
     display = model_names(view)

@@ -140,7 +140,7 @@ def _results(view: View, run: RunInfo) -> dict[str, Any]:
         selection = select(view, run=run.iri)
     except QueryError:
         selection = None
-    results = measured(lambda _: view, run, selection)
+    results = measured(view, run, selection)
     of_run = {"runGraph": run.graph}
     tables = {BOARD: results.board, TASKS: results.tasks}
     queries_of: dict[str, list[tuple[str, dict[str, str]]]] = {

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.selection import Selection, select
@@ -18,11 +18,26 @@ from kgbench.pages.board import bar, estimand_of
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
 
+T = TypeVar("T")
 _MOST_VALUES = 200_000  # intervals over as many cases take some 10 s
 
 
-def selections(view: View) -> Iterator[tuple[str, str, Selection]]:
-    """Yield the suites with scores: IRI, label, and the scores that count."""
+def selections(view: View) -> list[tuple[str, str, Selection]]:
+    """Return the suites with scores: IRI, label, and the scores that count."""
+    return kept(view, ("selections",), lambda: list(_selections(view)))
+
+
+def kept(view: View, key: tuple[str, ...], compute: Callable[[], T]) -> T:
+    """Return what ``compute`` returns, from the cache of a view that has one."""
+    if view.tables is None:
+        return compute()
+    if key not in view.tables:
+        view.tables[key] = compute()
+    found: T = view.tables[key]
+    return found
+
+
+def _selections(view: View) -> Iterator[tuple[str, str, Selection]]:
     for suite, *_ in queries.rows(view, "list-suites"):
         with contextlib.suppress(QueryError):  # a suite may have dialogues and no pass yet
             yield str(suite), things.label(view, str(suite)), select(view, suite)
@@ -40,6 +55,19 @@ def scores(view: View, chosen: Selection) -> Table | None:
         return task_scores(view, chosen)
     except QueryError:
         return None
+
+
+def of_one(view: View, chosen: Selection, column: str, iri: str, name: str) -> Table | None:
+    """Return the scores by task of one model or task, by its IRI and its name in ``column``."""
+    if view.tables is None:
+        one = replace(chosen, models=iri) if column == "model" else replace(chosen, tasks=iri)
+        return only(scores(view, one), column, name)
+    return only(of_all(view, chosen), column, name)
+
+
+def of_all(view: View, chosen: Selection) -> Table | None:
+    """Return the :func:`scores` of all models and tasks of a suite, from the cache if there is."""
+    return kept(view, ("scores", chosen.suite), lambda: scores(view, chosen))
 
 
 def are_many(table: Table) -> bool:

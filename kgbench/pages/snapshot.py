@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import weakref
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyoxigraph as ox
 
@@ -20,7 +20,8 @@ class View(SnapshotReader):
     ``identity`` also distinguishes it from snapshots of other stores, even of one that was at the
     same location before. ``lock_file`` is its lock, which keeps it on disk until the view is
     garbage-collected; ``None`` if another process holds the lock. ``labels`` caches labels of
-    resources; ``None`` if they can change.
+    resources; ``None`` if they can change. ``tables`` caches tables of all models and tasks,
+    for readers who make many pages; ``None`` if a page computes its rows alone.
     """
 
     def __init__(self, path: Path, lock_file: IO[bytes] | None, base: str) -> None:
@@ -35,6 +36,7 @@ class View(SnapshotReader):
         self._db = self.database
         self._lock_file = lock_file
         self.labels: dict[str, str] | None = {}
+        self.tables: dict[tuple[str, ...], Any] | None = None
         if lock_file is not None:
             weakref.finalize(self, lock_file.close)
 
@@ -51,6 +53,7 @@ class MemoryView(View):
         self._db = database
         self._lock_file = None
         self.labels = None
+        self.tables = None
 
 
 def open_view(path: Path, lock_file: IO[bytes] | None, base: str) -> View:

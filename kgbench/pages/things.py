@@ -7,13 +7,12 @@ All functions read a bounded number of statements.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from heapq import nsmallest
 from itertools import islice
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.pages.snapshot import MemoryView, View
+from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, compact
 
@@ -94,9 +93,7 @@ def describe(view: View, iri: str) -> Description:
     nested, deeper = _nested(view, outgoing)
     incoming: list[ox.Quad] = []
     if len(subjects) == 1:
-        pointing: Iterable[ox.Quad] = view.database.quads_for_pattern(None, None, node)
-        if isinstance(view, MemoryView):  # databases in memory are small and unordered
-            pointing = nsmallest(MOST_INCOMING + 1, pointing, key=str)
+        pointing = view.database.quads_for_pattern(None, None, node)
         incoming = list(islice(pointing, MOST_INCOMING + 1))
     more = len(incoming) > MOST_INCOMING
     return Description(iri, outgoing, nested, incoming[:MOST_INCOMING], omitted, deeper, more)

@@ -273,7 +273,7 @@ class Publication:
             ),
             *statements_about(self.dataset, (DCTERMS.hasPart, subject)),
             *self.common(subject),
-            *(quad for file in companion.files for quad in self._distribution(subject, file)),
+            *self._distribution(subject, companion.file),
         ]
 
     def _signature(self) -> list[ox.Quad]:

@@ -11,18 +11,17 @@ contains all claims.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyoxigraph as ox
 
 from kgbench.analysis.cubes import is_cube, measures_of, observations
 from kgbench.analysis.inference import inference_statements
 from kgbench.analysis.tables import Value
-from kgbench.publish.companions import Companion
-from kgbench.publish.dumps import turtle
+from kgbench.pages.rendering import serialised
+from kgbench.publish.companions import Companion, as_lines, write_document
 from kgbench.publish.folder import Folder
-from kgbench.publish.large_documents import as_lines, write_document
-from kgbench.publish.suite_results import BOARD, SuiteResults
+from kgbench.publish.results import BOARD, SuiteResults
 from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
 from kgbench.store.iris import slug
 from kgbench.vocab import BASE, DCAT, DCTERMS, KGB, PROV, RDFS, XSD
@@ -30,20 +29,15 @@ from kgbench.vocab import BASE, DCAT, DCTERMS, KGB, PROV, RDFS, XSD
 PLACE = "claims"
 
 
-def write(
-    folder: Folder, standings: Sequence[SuiteResults], base: str, published: Callable[[str], str]
-) -> Companion | None:
-    """Write each claim, and one document with all; return ``None`` if there are none.
-
-    ``published`` maps IRIs of the store to published IRIs.
-    """
+def write(folder: Folder, standings: Sequence[SuiteResults], base: str) -> Companion | None:
+    """Write each claim, and one document with all; return ``None`` if there are none."""
     dataset = node(f"{base}{PLACE}.ttl#claims")
     title = "Claims: the score of each model over each suite"
     parts: list[str] = []
 
     def each_written() -> Iterator[ox.Quad]:
-        for path, quads in claims(standings, base, published):
-            folder.write(f"{path}.ttl", turtle(quads, f"{base}{path}.ttl"))
+        for path, quads in claims(standings, base):
+            folder.write(f"{path}.ttl", serialised(quads, "ttl"))
             parts.append(f"{base}{path}.ttl#claim")
             yield from quads
         yield from type_statements(dataset, DCAT.Dataset)
@@ -56,13 +50,13 @@ def write(
 
     if not any(BOARD in standing.tables for standing in standings):
         return None
-    files, triples = write_document(folder, PLACE, as_lines(each_written()))
+    file, triples = write_document(folder, f"{PLACE}.ttl", as_lines(each_written()))
     return Companion(
         iri=dataset.value,
         title=title,
         description="Headline scores with intervals, estimands and methods, each with the "
         "observations of the leaderboard and the graphs of evaluations that it is derived from.",
-        files=files,
+        file=file,
         triples=triples,
         standard=KGB,
         vocabularies=(KGB, DCTERMS, PROV),
@@ -75,9 +69,7 @@ def claim_iri(base: str, standing: SuiteResults, model: str) -> str:
     return f"{base}{_path(standing, model)}.ttl#claim"
 
 
-def claims(
-    standings: Iterable[SuiteResults], base: str, published: Callable[[str], str]
-) -> Iterator[tuple[str, list[ox.Quad]]]:
+def claims(standings: Iterable[SuiteResults], base: str) -> Iterator[tuple[str, list[ox.Quad]]]:
     """Yield the claims of all leaderboards: the path of each without suffix, and its statements."""
     for standing in standings:
         table = standing.tables.get(BOARD)
@@ -87,7 +79,7 @@ def claims(
         measures, has_cube = measures_of(table), is_cube(table)
         for row, observed in observations(table, standing.cube(base, BOARD)):
             name = str(row["model"])
-            model = published(table.iris["model"][name])
+            model = table.iris["model"][name]
             claim = node(claim_iri(base, standing, name))
             lines = "\n".join(inference_statements(claim.value, table))
             quads: list[ox.Quad] = [
@@ -96,7 +88,7 @@ def claims(
                     claim,
                     (RDFS.label, text(f"{name}: {table.title}", "en")),
                     (KGB.model, model),
-                    (KGB.suite, published(standing.suite)),
+                    (KGB.suite, standing.suite),
                     (KGB.scoreSet, f"{BASE}score-set/{score_set}"),
                     (KGB.passChoice, text(standing.selection.choice)),
                     (DCTERMS.isPartOf, f"{base}#dataset"),

@@ -12,12 +12,12 @@ import pyoxigraph as ox
 
 from kgbench.analysis.cubes import cube_triples, is_cube
 from kgbench.analysis.tables import Value
+from kgbench.pages.tables import linked_queries
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import claim_iri
-from kgbench.publish.companions import Companion
+from kgbench.publish.companions import Companion, as_lines, write_document
 from kgbench.publish.folder import Folder
-from kgbench.publish.large_documents import as_lines, write_document
-from kgbench.publish.suite_results import BOARD, SuiteResults
+from kgbench.publish.results import BOARD, SuiteResults
 from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, QB, RDFS
 
@@ -31,15 +31,15 @@ def write(
     folder: Folder,
     standings: Iterable[SuiteResults],
     publication: Publication,
-    published: Callable[[str], str],
+    query_path: Callable[[str, Mapping[str, str]], str],
 ) -> Iterator[Companion]:
-    """Write the cubes of all suites; ``published`` maps IRIs of the store to published IRIs.
+    """Write the cubes of all suites; ``query_path`` returns the path of a query with parameters.
 
     Yields a companion data set for each suite with scores: its tables.
     """
     for results in standings:
         if results.tables:
-            yield _Cubes(results, publication, published).write(folder)
+            yield _Cubes(results, publication, query_path).write(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class _Cubes:
 
     results: SuiteResults
     publication: Publication
-    published: Callable[[str], str]
+    query_path: Callable[[str, Mapping[str, str]], str]
 
     def write(self, folder: Folder) -> Companion:
-        """Write the document with the cubes in all formats."""
+        """Write the document with the cubes."""
         results = self.results
         tables = node(f"{results.document(self.publication.base)}#tables")
         title = f"Tables: {results.label}"
@@ -70,22 +70,18 @@ class _Cubes:
             ),
         ]
         cells = (line for kind in results.tables for line in self._cube(kind))
-        files, triples = write_document(
-            folder,
-            f"leaderboard/{results.slug}",
-            chain(cells, as_lines(about)),
-            self.publication.packing,
-        )
+        lines = chain(cells, as_lines(about))
+        file, triples = write_document(folder, f"leaderboard/{results.slug}.ttl", lines)
         return Companion(
             iri=tables.value,
             title=title,
             description=f"Data Cubes with intervals: {'; '.join(cubes.values())}.",
-            files=files,
+            file=file,
             triples=triples,
             standard=_DATA_CUBE,
             vocabularies=(KGB, DCTERMS, PROV, QB),
             parts=tuple(cubes),
-            subject=self.published(results.suite),
+            subject=results.suite,
         )
 
     def _cube(self, kind: str) -> Iterator[str]:
@@ -93,18 +89,10 @@ class _Cubes:
         table = self.results.tables[kind]
         if not is_cube(table):
             return
-        iris = {
-            column: {name: self.published(iri) for name, iri in iris_by_name.items()}
-            for column, iris_by_name in table.iris.items()
-        }
         dataset = self.results.cube(self.publication.base, kind)
-        yield from cube_triples(
-            table.with_iris(iris),
-            dataset,
-            self.published(self.results.suite),
-            self.results.selection.choice,
-            links=partial(self._claim, kind),
-        )
+        choice = self.results.selection.choice
+        links = partial(self._claim, kind)
+        yield from cube_triples(table, dataset, self.results.suite, choice, links=links)
         yield from as_lines(self._metadata(node(dataset), kind))
 
     def _claim(self, kind: str, row: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
@@ -117,7 +105,7 @@ class _Cubes:
         """Return the metadata of a cube; people, licence and dates are those of the data set."""
         published, table = self.publication, self.results.tables[kind]
         activity = node(f"{published.base}#publication")
-        query_paths = sorted(self.results.queries[kind])
+        asked = linked_queries(table, self.results.suite)
         notes = " ".join(table.notes)
         return [
             *(
@@ -130,10 +118,10 @@ class _Cubes:
                 (RDFS.label, text(table.title)),
                 (DCTERMS["title"], text(table.title, "en")),
                 (DCTERMS.description, text(notes, "en") if notes else None),
-                (DCTERMS.subject, self.published(self.results.suite)),
+                (DCTERMS.subject, self.results.suite),
                 (DCTERMS.isPartOf, published.dataset),
                 (PROV.wasGeneratedBy, activity),
-                *((DCTERMS.source, published.base + path) for path in query_paths),
+                *((DCTERMS.source, published.base + self.query_path(*query)) for query in asked),
             ),
             *type_statements(activity, PROV.Activity),
             *type_statements(published.dataset, DCAT.Dataset),

@@ -53,7 +53,7 @@ def schema_org(published: Publication) -> Json:
             "name": companion.title,
             "description": companion.description,
             **({"license": description.licence} if description.licence else {}),
-            "distribution": [_download(published, file) for file in companion.files],
+            "distribution": [_download(published, companion.file)],
         }
         for companion in published.companions
     ]

@@ -7,7 +7,7 @@ times as long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import Any
@@ -18,11 +18,9 @@ from kgbench.analysis.dialogues import RoundView, VerdictView, round_view, verdi
 from kgbench.pages.measures import Measures
 from kgbench.pages.rendering import anchor, plain
 from kgbench.pages.verdicts import conversation_context
-from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.rdf.quads import Properties, Quads, Statements, by_subject
 from kgbench.record import schema
 from kgbench.record.assembly import Assembler, evaluation
-from kgbench.store.fragments import recorded_iri
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, XSD
 
 _PART_OF, _TYPE = ox.NamedNode(DCTERMS.isPartOf), ox.NamedNode(RDF.type)
@@ -60,10 +58,13 @@ class DialogueQuads:
 
 
 def dialogue_quads(
-    outgoing: QuadRedactor, database: Quads, dialogue: ox.NamedNode, graphs: frozenset[str]
+    quads: Quads, everywhere: Quads, dialogue: ox.NamedNode, graphs: Sequence[str]
 ) -> DialogueQuads:
-    """Collect the published quads about ``dialogue``; of evaluations only those in ``graphs``."""
-    pattern = database.quads_for_pattern
+    """Collect the quads about ``dialogue``; of evaluations only those in ``graphs``.
+
+    ``everywhere`` also has what is not recorded in its run, such as tool servers.
+    """
+    pattern = quads.quads_for_pattern
     calls: list[Any] = [
         quad.subject
         for quad in pattern(None, _PART_OF, dialogue)
@@ -73,26 +74,23 @@ def dialogue_quads(
         q.object: None for call in calls for q in pattern(call, _USED, None)
     }
     # A prompt that no call has used yet is found by its IRI.
-    by_iri = (
-        ox.NamedNode(outgoing.held(f"{recorded_iri(dialogue.value)}/{number}/prompt"))
-        for number in count()
-    )
+    by_iri = (ox.NamedNode(f"{dialogue.value}-{number}-prompt") for number in count())
     prompts |= dict.fromkeys(takewhile(lambda node: any(pattern(node, _TYPE, None)), by_iri))
     answers = [q.subject for call in calls for q in pattern(None, _GENERATED, call)]
     of_dialogue = list(pattern(None, _OF_DIALOGUE, dialogue))
     kinds = {
         q.subject: {kind.object for kind in pattern(q.subject, _TYPE, None)} for q in of_dialogue
     }
-    graph_of = {q.subject: str(q.graph_name).strip("<>") for q in of_dialogue}
+    in_run = {q.subject for q in of_dialogue if str(q.graph_name).strip("<>") in graphs}
     evaluations = [
-        node for node, kinds_ in kinds.items() if _EVALUATION in kinds_ and graph_of[node] in graphs
+        node for node, kinds_ in kinds.items() if _EVALUATION in kinds_ and node in in_run
     ]
     # Verdicts that a judge gave in this dialogue. Verdicts about it belong to other runs, and the
     # pages of a run must not change with other runs.
     verdicts = [
         node
         for node, kinds_ in kinds.items()
-        if not _VERDICTS.isdisjoint(kinds_) and graph_of[node] in graphs
+        if not _VERDICTS.isdisjoint(kinds_) and node in in_run
     ]
     judged = [q.object for verdict in verdicts for q in pattern(verdict, _JUDGED, None)]
     tool_calls = [node for node, kinds_ in kinds.items() if _TOOL_CALL in kinds_]
@@ -104,39 +102,32 @@ def dialogue_quads(
         for q in pattern(part, ox.NamedNode(name), None)
     }
     servers = {q.object: None for call in tool_calls for q in pattern(call, _AGENT, None)}
-    parts = (
-        *calls,
-        *prompts,
-        *answers,
-        *tool_calls,
-        *tool_results,
-        *evaluations,
-        *verdicts,
-        *judged,
-        *texts,
-        *servers,
-    )
-    described = sorted(
-        filter(None, map(outgoing.about, parts)), key=lambda of_part: str(of_part[0].subject)
-    )
-    quads = [quad for of_part in (outgoing.about(dialogue), *described) for quad in of_part]
-    said = by_subject(quads)
+    inner = (*calls, *prompts, *answers, *tool_calls, *tool_results, *evaluations, *verdicts)
+    about = [_about(quads, part) for part in (*inner, *judged, *texts)]
+    about += [_about(everywhere, server) for server in servers]
+    described = sorted(filter(None, about), key=lambda of_part: str(of_part[0].subject))
+    found = [quad for of_part in (_about(quads, dialogue), *described) for quad in of_part]
+    said = by_subject(found)
 
-    def published(nodes: Iterable[Any]) -> list[str]:
-        names = [outgoing.node(n.value).value for n in nodes if isinstance(n, ox.NamedNode)]
+    def ordered(nodes: Sequence[Any]) -> list[str]:
+        names = [node.value for node in nodes if isinstance(node, ox.NamedNode)]
         return sorted((n for n in names if n in said), key=lambda n: (_round(said[n]), len(n), n))
 
     return DialogueQuads(
-        iri=outgoing.node(dialogue.value).value,
-        quads=quads,
+        iri=dialogue.value,
+        quads=found,
         properties=said,
-        calls=published(calls),
-        prompts=published(prompts),
-        answers=published(answers),
-        evaluations=published(evaluations),
-        tool_calls=published(tool_calls),
-        tool_results=published(tool_results),
+        calls=ordered(calls),
+        prompts=ordered(list(prompts)),
+        answers=ordered(answers),
+        evaluations=ordered(evaluations),
+        tool_calls=ordered(tool_calls),
+        tool_results=ordered(tool_results),
     )
+
+
+def _about(quads: Quads, node: Any) -> list[ox.Quad]:
+    return sorted(quads.quads_for_pattern(node, None, None), key=str)
 
 
 class DialoguePresenter:

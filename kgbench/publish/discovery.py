@@ -11,15 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import PLACE as CLAIMS
-from kgbench.publish.dumps import MEDIA, kind
+from kgbench.publish.documents import DEPTHS, SINGLE
+from kgbench.publish.dumps import MEDIA
 from kgbench.publish.folder import Folder
-from kgbench.publish.page_renderer import FORMATS
+from kgbench.publish.pages import FORMATS
 from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.vocab import SCHEMA
 
@@ -71,10 +72,7 @@ def signposts(published: Publication) -> Iterator[Signpost]:
     for dump in published.now.dumps:
         yield Signpost("item", base + dump.path, published.packing.media)
     for companion in published.companions:
-        for file in companion.files:
-            packed = file.path.endswith(published.packing.suffix)
-            media = published.packing.media if packed else MEDIA[kind(file.path, published.packing)]
-            yield Signpost("item", base + file.path, media)
+        yield Signpost("item", base + companion.file.path, MEDIA["ttl"])
     if published.signed:
         yield Signpost("describedby", base + SIGNATURE, MEDIA["jsonld"])
         yield Signpost("related", base + KEYS, MEDIA["jsonld"])
@@ -123,8 +121,20 @@ def _xml(root: str, element: str, addresses: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def server_rules(base: str) -> Iterator[tuple[str, str]]:
-    """Yield paths and texts of the server rules for a publication at ``base``."""
+def kinds(documents: Iterable[str]) -> list[str]:
+    """Return patterns of the paths of documents that describe several things by fragments."""
+    names = {path.partition("/")[0] for path in documents} - {*SINGLE, "thing"}
+    deep = [name + r"/[^/]+" * (DEPTHS[name] - 1) for name in sorted(names & DEPTHS.keys())]
+    plain = "|".join(map(re.escape, sorted(names - DEPTHS.keys())))
+    return [*deep, *([f"(?:{plain})"] if plain else [])]
+
+
+def server_rules(base: str, kinds_: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield paths and texts of the server rules for a publication at ``base``.
+
+    ``kinds_`` are patterns of the documents that describe all things of a kind. Hosts without rules
+    send ``404.html``, which does the same as the rules.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     path = urlsplit(base).path
@@ -135,12 +145,21 @@ def server_rules(base: str) -> Iterator[tuple[str, str]]:
         autoescape=False,  # noqa: S701
         keep_trailing_newline=True,
     )
-    context = {
+    context: dict[str, Any] = {
         "base": base,
         "path": path,
         "pattern": re.escape(path).replace('"', '\\"'),
         "formats": FORMATS,
         "types": _TYPES,
+        "kinds": list(kinds_),
+        "dialogue": r"[0-9]+-[0-9a-z]+(?:\.[0-9]+)?",
     }
-    for name in sorted(template.name for template in _SERVERS.iterdir()):
+    patterns = [
+        f"^(run/[^/]+/[^/]+/[^/]+)/({context['dialogue']})$",
+        *(f"^({kind})/(.+)$" for kind in context["kinds"]),
+    ]
+    yield "404.html", rules.get_template("404.html").render(context, patterns=patterns)
+    for name in sorted(
+        template.name for template in _SERVERS.iterdir() if template.suffix != ".html"
+    ):
         yield f"servers/{name}", rules.get_template(name).render(context)

@@ -10,13 +10,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import re
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator
 from importlib.util import find_spec
-from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -25,27 +21,15 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused
 from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
-from kgbench.vocab import PREFIXES, RDF, XSD
 
-_KIND = re.compile(
-    r".*/(case|claims|leaderboard|metric|model|pass|run|suite|task|task-class|text)/"
-)
-_LAST = re.compile(r".*/([a-z][a-z-]*[a-z])[/#]+")
-_TYPE = ox.NamedNode(RDF.type)
-_IMPLICIT_TYPES = frozenset(
-    (str(XSD.string), str(RDF.langString))
-)  # types that Turtle does not write
-_QUADS_AT_ONCE = 20_000
 _CHUNK = 1 << 20
 _SHORTEST_PASSWORD = 8
 # Level 12 of Zstandard takes twice the time of level 7 for files that are a tenth smaller.
 _GZIP_LEVEL, _ZSTD_LEVEL = 6, 7
 MEDIA = {
     "nq": "application/n-quads",
-    "trig": "application/trig",
     "ttl": "text/turtle",
     "jsonld": "application/ld+json",
-    "nt": "application/n-triples",
 }
 
 
@@ -153,122 +137,11 @@ def _decrypted(path: Path, password: str) -> Iterator[bytes]:
                 yield chunk
 
 
-class PartDump:
-    """The dump of one part of the store, in N-Quads."""
-
-    def __init__(self, folder: Folder, name: str, packing: Packing) -> None:
-        self._waiting: list[ox.Quad] = []
-        self._writer = DumpWriter(folder, f"data/{name}.nq", packing)
-        self._writer.write(f"# {packing.comment}\n".encode())
-
-    def add(self, quads: Iterable[ox.Quad]) -> None:
-        """Add the quads about one subject."""
-        self._waiting.extend(quads)
-        if len(self._waiting) >= _QUADS_AT_ONCE:
-            self._flush()
-
-    def finish(self, earlier: Dump | None) -> Dump:
-        """Write the remaining quads, and move the dump to its path, as in a writer."""
-        self._flush()
-        return self._writer.finish(earlier)
-
-    def _flush(self) -> None:
-        self._writer.write(as_bytes(self._waiting, "nq"))
-        self._waiting.clear()
-
-
-def as_bytes(quads: list[ox.Quad], form: str) -> bytes:
-    """Serialise quads; formats without graphs get each triple once."""
-    if form == "ttl":
-        return turtle(quads)
-    items: Iterable[Any] = quads
-    if form == "nt":
-        items = dict.fromkeys(quad.triple for quad in quads)
+def as_bytes(quads: list[ox.Quad]) -> bytes:
+    """Serialise quads as N-Quads."""
     out = io.BytesIO()
-    kind = ox.RdfFormat.from_extension(form)
-    assert kind is not None
-    ox.serialize(items, out, kind)
+    ox.serialize(quads, out, ox.RdfFormat.N_QUADS)
     return out.getvalue()
-
-
-def turtle(
-    quads: list[ox.Quad], iri: str | None = None, *, prefixes: dict[str, str] | None = None
-) -> bytes:
-    """Return a Turtle document with a prefix for each namespace that it uses.
-
-    The empty prefix is for names below ``iri``, the IRI of the document. Documents of this form can
-    be concatenated. ``prefixes`` replaces the automatic choice.
-    """
-    triples = dict.fromkeys(quad.triple for quad in quads)
-    if prefixes is None:
-        chooser = Prefixes(iri)
-        chooser.add(quads)
-        prefixes = chooser.chosen()
-    out = io.BytesIO()
-    ox.serialize(triples, out, ox.RdfFormat.TURTLE, prefixes=prefixes)
-    return out.getvalue()
-
-
-class Prefixes:
-    """Chooses the prefixes of a Turtle document from its statements."""
-
-    def __init__(self, iri: str | None = None) -> None:
-        self._prefixes = {} if iri is None else {"": f"{iri}#"}
-        self._spaces: Counter[str] = Counter()
-
-    def add(self, quads: Iterable[ox.Quad]) -> None:
-        """Count the namespaces in some statements."""
-        subjects, predicates, values = Counter[Any](), Counter[Any](), Counter[Any]()
-        for subject, predicate, value, _ in quads:
-            subjects[subject] += 1
-            predicates[predicate] += 1
-            values[value] += 1
-        del predicates[_TYPE]  # Turtle writes it as "a"
-        vocabulary = {predicate.value: None for predicate in predicates}
-        for value in values:
-            if isinstance(value, ox.Literal):
-                kind = value.datatype.value
-                if kind not in _IMPLICIT_TYPES:
-                    vocabulary[kind] = None
-        for name in vocabulary:
-            self._prefixes.update(_prefix(name))
-        for term, times in chain(subjects.items(), predicates.items(), values.items()):
-            if isinstance(term, ox.NamedNode):
-                self._spaces[_space(term.value)] += times
-
-    def chosen(self) -> dict[str, str]:
-        """Return the prefixes for the counted namespaces."""
-        prefixes = dict(self._prefixes)
-        known = set(prefixes.values())
-        for space in sorted(self._spaces):
-            usual = _prefix(space)
-            if usual and usual[0][1] == space:
-                prefixes.update(usual)
-            elif space and self._spaces[space] > 1 and space not in known:  # URNs have no space
-                prefixes[_free_prefix(space, prefixes)] = space
-        return prefixes
-
-
-def _space(iri: str) -> str:
-    """Return the part of an IRI up to its last slash or hash."""
-    return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1]
-
-
-def _free_prefix(space: str, prefixes: Mapping[str, str]) -> str:
-    """Return a free prefix for names below ``space``, by their kind: ``case``, ``metric2`` ..."""
-    match = _KIND.match(space) or _LAST.fullmatch(space)
-    name = "n" if match is None else match[1]
-    numbers = (f"{name}{number}" for number in count(2))
-    return next(
-        prefix for prefix in chain((name,), numbers) if prefix not in (*prefixes, *PREFIXES)
-    )
-
-
-@lru_cache(maxsize=10_000)
-def _prefix(iri: str) -> tuple[tuple[str, str], ...]:
-    """Return the common prefix and the namespace for a property or class; empty if unknown."""
-    fitting = [(name, str(space)) for name, space in PREFIXES.items() if iri.startswith(space)]
-    return tuple(sorted(fitting, key=lambda pair: -len(pair[1]))[:1])
 
 
 def join(

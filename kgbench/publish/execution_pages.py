@@ -1,333 +1,230 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document of one task execution: page and data of all dialogues of a model and task.
+"""The documents of a run's task executions: pages and data of all dialogues of a model and task.
 
 The dialogues share a document, because a separate file and page frame would be larger than most
 dialogues. A page has at most 50 dialogues; if there are more, the page of the execution lists them
-and further pages show them. Each worker process opens the snapshot itself and holds the dialogues
-of one page at a time.
+and further pages show them. Texts, which equal prompts and answers of a run share, are listed on
+sixteen pages, by the last digit of their digests.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache, partial
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.analysis.dialogues import VerdictView
 from kgbench.pages import neighbours, things
-from kgbench.pages.measures import measures
-from kgbench.pages.rendering import anchor
+from kgbench.pages.measures import Measures, measures
+from kgbench.pages.rendering import anchor, serialised
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
-from kgbench.publish import dumps, text_indexes
 from kgbench.publish.dialogues import DialoguePresenter, DialogueQuads, dialogue_quads, value
-from kgbench.publish.execution_document import ExecutionDocument
 from kgbench.publish.folder import Folder
-from kgbench.publish.page_renderer import PAGE, PageRenderer
-from kgbench.publish.published_graph import run_level
-from kgbench.publish.quad_redaction import QuadRedactor
-from kgbench.publish.run_cache import CachedQuadRedactor, RunCache
+from kgbench.publish.pages import PAGE, Renderer
 from kgbench.publish.selection import RunPart
-from kgbench.publish.worker_setup import OpenResources, WorkerSetup, load_site_graph
-from kgbench.rdf.quads import Quads
+from kgbench.rdf.quads import IndexedQuads, Quads
+from kgbench.record import schema
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, SKOS
 
+MOST_DIALOGUES = 2_000
+"""The limit for a run that is held in memory; the statements of a dialogue take some 40 kB."""
+
 _MOST_KEPT = 1_000  # tasks whose metrics are cached
+_MOST_RUNS = 1_000_000
+_TURTLE = (("ttl", "text/turtle"),)
+_TYPE, _TEXT = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Text)
+_TEXTS = tuple(map(ox.NamedNode, schema.texts()))
 
 
-class ExecutionResult(NamedTuple):
-    """The outcome of making one execution: its files, counts of dialogues, and work files.
+class Entry(NamedTuple):
+    """A text: a link to its first dialogue, and the number of its other occurrences."""
 
-    ``texts`` is the work file that lists the texts in its dialogues. ``invalid`` dialogues are not
-    counted in scores.
-    """
-
-    files: dict[str, str]
-    changed: int
-    dialogues: int
-    complete: int
-    invalid: int
-    texts: str
+    name: str
+    link: str | None
+    more: int
 
 
-class ExecutionBuilder:
-    """Makes the pages and data of executions.
+class Execution(NamedTuple):
+    """A task execution: its IRI, the path of its document, properties and number of pages."""
 
-    ``opened`` has the resources that this process has open; without it the maker opens them.
-    """
+    iri: str
+    path: str
+    facts: Mapping[str, str]
+    pages: int
 
-    def __init__(
-        self, setup: WorkerSetup, journal: str, opened: OpenResources | None = None
-    ) -> None:
-        self.setup = setup
-        self._journal = journal
-        self.view = opened.view if opened else View(Path(setup.snapshot), None, setup.view_base)
-        self._site_graph = load_site_graph(setup)
-        self.database: Quads = self.view.database
-        self.outgoing = QuadRedactor(self.database, setup.addresses, setup.rules)
-        self.dump_outgoing = QuadRedactor(self.database, setup.addresses, setup.dump_rules)
-        self._recorded = opened.recorded if opened else self.dump_outgoing.recorded
-        self.renderer = PageRenderer(
-            self._site_graph,
-            setup.addresses,
-            setup.documents,
-            self.view.database,
-            setup.canaries,
-        )
-        notation = ox.NamedNode(SKOS.notation)
+    def page(self, number: int) -> str:
+        """Return the path of a page with dialogues."""
+        return f"{self.path}/page-{number}" if self.pages > 1 else self.path
+
+
+class ExecutionPages:
+    """Writes the documents of runs, one run at a time."""
+
+    def __init__(self, view: View, renderer: Renderer) -> None:
+        self._view = view
+        self._renderer = renderer
         self._metrics = {
-            iri: next((q.object.value for q in self._quads(iri, notation)), iri)
-            for iri in things.instances(self._site_graph, KGB.Metric, 1_000_000)
+            iri: things.text(view, iri, SKOS.notation) or iri
+            for iri in things.instances(view, KGB.Metric, _MOST_RUNS)
         }
-        self._known = lru_cache(maxsize=_MOST_KEPT)(partial(measures, self._site_graph))
-        self._run: tuple[str, list[ox.NamedNode]] = ("", [])
-        # The run in the site graph, with a presenter of its dialogues; shared by all copies.
-        self._described: dict[RunPart, DialoguePresenter] = {}
-
-    def holding(self, part: RunPart) -> Self:
-        """Return a maker for a run, which is cached until the next call.
-
-        Links from its pages may lead to other runs, which are looked up on disk.
-        """
-        held = self._holder.hold(part.graphs)
-        maker = copy.copy(self)
-        maker.database = held.quads
-        maker.outgoing = CachedQuadRedactor(held, self.setup.addresses, self.setup.rules)
-        maker.dump_outgoing = (
-            maker.outgoing
-            if self.setup.dump_rules == self.setup.rules
-            else CachedQuadRedactor(held, self.setup.addresses, self.setup.dump_rules)
+        self._known: partial[Measures] | Any = lru_cache(maxsize=_MOST_KEPT)(
+            partial(measures, view)
         )
-        maker.describe(part)
-        return maker
+        self._quads: Quads = view.database
+        self._part = RunPart("", "", "", (), ())
+        self._executions: list[ox.NamedNode] = []
+        self._presenter = DialoguePresenter({}, {}, self._known)
 
-    def describe(self, part: RunPart) -> DialoguePresenter:
-        """Add a run and its executions and passes to the site graph, in place of the last run.
+    def write(self, folder: Folder, part: RunPart, dialogues: int) -> None:
+        """Write all documents of a run with this many dialogues."""
+        database = self._view.database
+        self._part = part
+        self._quads = database if dialogues > MOST_DIALOGUES else _in_memory(database, part)
+        self._executions = sorted(
+            neighbours.of_run(self._quads, ox.NamedNode(part.run)), key=lambda node: node.value
+        )
+        passes = dict(self._passes(part))
+        self._presenter = DialoguePresenter(self._metrics, passes, self._known)
+        pages: dict[str, str] = {}
+        for node in self._executions:
+            pages |= self._write(folder, node)
+        self._write_texts(folder, pages)
 
-        A process needs one run at a time, so its memory does not grow with the number of runs.
-        Returns a presenter of the dialogues of this run.
-        """
-        if part not in self._described:
-            database = self._site_graph.database
-            for graph in (graph for last in self._described for graph in last.graphs):
-                database.clear_graph(self.outgoing.node(graph))
-            self._described.clear()
-            for graph in part.graphs:
-                database.extend(run_level(self.database, self.outgoing, graph))
-            self._described[part] = DialoguePresenter(self._metrics, self._passes(), self._known)
-        return self._described[part]
+    def _passes(self, part: RunPart) -> Iterator[tuple[str, str]]:
+        """Yield the passes over a run (IRIs) with their names, the earliest first."""
+        passes = []
+        for iri, _ in part.passes:
+            kind = things.text(self._view, iri, KGB.passKind) or "pass"
+            started = things.text(self._view, iri, PROV.startedAtTime) or ""
+            passes.append((started, iri, f"{kind}, {moment(started)}"))
+        yield from ((iri, name) for _, iri, name in sorted(passes))
 
-    def _part_of(self, execution: ox.NamedNode) -> RunPart:
-        kind = ox.NamedNode(KGB.TaskExecution)
-        graphs = {
-            _graph(quad)
-            for quad in self.database.quads_for_pattern(execution, ox.NamedNode(RDF.type), kind)
-        }
-        return next(part for part in self.setup.parts.runs if part.graph in graphs)
-
-    @cached_property
-    def _holder(self) -> RunCache:
-        return RunCache(self._recorded, self.setup.shared)
-
-    def folder(self) -> Folder:
-        """Open the folder of the publication, with a journal for this process."""
-        return Folder(self.setup.out, self._journal)
-
-    def submit(self, execution: str, name: str) -> Callable[[], ExecutionResult]:
-        """Return a function that makes an execution with work files of this name."""
-        return lambda: self.make(execution, name)
-
-    def make(self, execution: str, name: str) -> ExecutionResult:
-        """Make everything about the execution with this IRI in the store."""
-        folder = self.folder()
-        try:
-            return self._make(folder, ox.NamedNode(execution), name)
-        finally:
-            folder.close()
-
-    def _make(self, folder: Folder, execution: ox.NamedNode, name: str) -> ExecutionResult:
-        presenter = self.describe(self._part_of(execution))
-        iri = self.outgoing.node(execution.value).value
-        properties = {
-            name: things.text(self._site_graph, iri, predicate) or ""
+    def _write(self, folder: Folder, node: ox.NamedNode) -> dict[str, str]:
+        """Write the documents of an execution; return the pages of long ones by dialogue."""
+        iri = node.value
+        facts = {
+            name: self._text(iri, predicate)
             for name, predicate in (
                 ("model", KGB.model),
                 ("task", KGB.task),
                 ("run", DCTERMS.isPartOf),
             )
         }
-        nodes = self._dialogues(execution)
+        nodes = neighbours.of_execution(self._quads, node)
         pages = [nodes[start : start + PAGE] for start in range(0, len(nodes), PAGE)] or [[]]
-        document = ExecutionDocument(
-            self.setup.addresses.document_path(iri), iri, properties, len(pages)
-        )
-        texts, data = (folder.work(f"{name}-{suffix}") for suffix in ("texts.tsv", "data.ttl"))
+        execution = Execution(iri, self._renderer.where.place(iri).path, facts, len(pages))
+        turtle = folder.work(f"{folder.journal}-data.ttl")
         rows: list[dict[str, Any]] = []
-        complete = invalid = 0
-        with (
-            texts.open("w", encoding="utf-8") as text_lines,
-            data.open("wb") as turtle,
-        ):
-            description = sorted(things.describe(self._site_graph, iri).quads, key=str)
-            for page, nodes_of_page in enumerate(pages, 1):
-                dialogues: list[tuple[DialogueQuads, dict[str, Any]]] = []
-                shown_prompts: dict[str, str] = {}
-                for node in nodes_of_page:
-                    dialogue = dialogue_quads(self.outgoing, self.database, node, self.setup.graphs)
-                    verdicts = list(presenter.verdicts(dialogue))
-                    talk = presenter.conversation(dialogue, verdicts, shown_prompts)
-                    reasons = self._reasons(dialogue.iri)
-                    dialogues.append((dialogue, {**talk, "reasons": reasons}))
-                    text_lines.writelines(text_indexes.text_lines(dialogue, document.page(page)))
-                    link = document.link(page)
-                    rows.append(self._row(dialogue, verdicts, link, properties["task"]))
-                    invalid += bool(reasons)
-                    complete += PROV.endedAtTime in dialogue.properties[dialogue.iri]
-                turtle.write(
-                    dumps.turtle(
-                        [
-                            *description,
-                            *(quad for dialogue, _ in dialogues for quad in dialogue.quads),
-                        ],
-                        iri,
-                    )
-                )
-                description = []
-                self._write_page(folder, document, page, dialogues, rows)
-        if document.is_long:
-            self._write_list(folder, document, rows)
-        folder.adopt(f"{document.path}.ttl", data)
-        return ExecutionResult(
-            files=dict(folder.written),
-            changed=folder.changed,
-            dialogues=len(nodes),
-            complete=complete,
-            invalid=invalid,
-            texts=texts.name,
-        )
-
-    def _dialogues(self, execution: ox.NamedNode) -> list[ox.NamedNode]:
-        dialogues = neighbours.parts_of(self.database, execution)
-        return sorted(dialogues, key=lambda node: neighbours.natural(self._published(node.value)))
-
-    def _executions(self, run: str) -> list[ox.NamedNode]:
-        """Return the executions of a run (published IRI), in the order of their pages."""
-        if self._run[0] != run:
-            stored = ox.NamedNode(self.setup.addresses.original(run))
-            executions = neighbours.of_run(self.database, stored)
-            self._run = (
-                run,
-                sorted(executions, key=lambda execution: self._published(execution.value)),
-            )
-        return self._run[1]
+        with turtle.open("wb") as out:
+            about = sorted(things.describe(self._view, iri).outgoing, key=str)
+            out.write(serialised(about, "ttl"))
+            for number, shown in enumerate(pages, 1):
+                dialogues = [
+                    dialogue_quads(self._quads, self._view.database, one, self._part.graphs)
+                    for one in shown
+                ]
+                quads = [quad for dialogue in dialogues for quad in dialogue.quads]
+                out.write(serialised(quads, "ttl"))
+                rows += self._write_page(folder, execution, number, dialogues)
+        if execution.pages > 1:
+            context = {"talks": [], "rows": rows, "whole": None}
+            self._render(folder, execution, execution.path, context, {})
+        folder.adopt(f"{execution.path}.ttl", turtle)
+        return {
+            one.value: execution.page(number)
+            for number, shown in enumerate(pages, 1)
+            for one in shown
+        }
 
     def _write_page(
         self,
         folder: Folder,
-        document: ExecutionDocument,
+        execution: Execution,
         number: int,
-        dialogues: list[tuple[DialogueQuads, dict[str, Any]]],
-        rows: list[dict[str, Any]],
-    ) -> None:
-        evaluations = (iri for dialogue, _ in dialogues for iri in dialogue.evaluations)
+        dialogues: Sequence[DialogueQuads],
+    ) -> list[dict[str, Any]]:
+        """Write a page with dialogues; return their rows in the list of all."""
+        talks, rows, shown_prompts = [], [], dict[str, str]()
+        link = f"page-{number}/" if execution.pages > 1 else ""
+        for dialogue in dialogues:
+            verdicts = list(self._presenter.verdicts(dialogue))
+            talk = self._presenter.conversation(dialogue, verdicts, shown_prompts)
+            talks.append({**talk, "reasons": self._reasons(dialogue.iri)})
+            rows.append(self._row(dialogue, verdicts, link, execution.facts["task"]))
         context = {
-            "talks": [talk for _, talk in dialogues],
-            "rows": [
-                {**row, "page": ""} if document.is_long else row for row in rows[-len(dialogues) :]
-            ],
-            "whole": "../" if document.is_long else None,
+            "talks": talks,
+            "rows": [{**row, "page": ""} for row in rows],
+            "whole": "../" if execution.pages > 1 else None,
         }
+        evaluations = (iri for dialogue in dialogues for iri in dialogue.evaluations)
         anchors = {iri: anchor(iri) for iri in evaluations}
-        self._render(folder, document, f"{document.page(number)}/index.html", context, anchors)
-
-    def _write_list(
-        self, folder: Folder, document: ExecutionDocument, rows: list[dict[str, Any]]
-    ) -> None:
-        """Write the page of an execution whose dialogues are on further pages."""
-        context = {"talks": [], "rows": rows, "whole": None}
-        self._render(folder, document, f"{document.path}/index.html", context, {})
+        self._render(folder, execution, execution.page(number), context, anchors)
+        return rows
 
     def _render(
         self,
         folder: Folder,
-        document: ExecutionDocument,
-        path: str,
+        execution: Execution,
+        place: str,
         context: dict[str, Any],
         anchors: dict[str, str],
     ) -> None:
-        task, model = (self.renderer.label(document.properties[name]) for name in ("task", "model"))
-        run = document.properties["run"]
+        path, renderer = f"{place}/index.html", self._renderer
+        task, model = (renderer.label(execution.facts[name]) for name in ("task", "model"))
         common = {
-            "iri": document.iri,
+            "iri": execution.iri,
             "title": f"{task} by {model}",
-            "kinds": sorted(things.kinds(self._site_graph, document.iri)),
-            "facts": {name: iri for name, iri in document.properties.items() if iri},
-            "main": self._main_metric(document.properties["task"]),
-            "beside": self._beside(document, path, run),
-            "others": self._others(document),
+            "kinds": sorted(things.kinds(self._view, execution.iri)),
+            "facts": {name: iri for name, iri in execution.facts.items() if iri},
+            "main": self._known(execution.facts["task"]).main,
+            "beside": self._beside(execution, path),
+            "others": self._others(execution),
         }
-        page = self.renderer.page(
-            "dialogues.html",
-            path,
-            {**common, **context},
-            parts=anchors,
-            documents={"ttl": "text/turtle"},
+        page = renderer.page(
+            "dialogues.html", path, {**common, **context}, parts=anchors, formats=_TURTLE
         )
         folder.write(path, page)
 
-    def _beside(self, document: ExecutionDocument, path: str, run: str) -> neighbours.Adjacent:
+    def _beside(self, execution: Execution, path: str) -> neighbours.Adjacent:
         """Return links to the previous and the next execution of the run."""
-        executions = [self._published(iri.value) for iri in self._executions(run)]
-        if document.iri not in executions:
-            return neighbours.Adjacent(None, None)
-        position = executions.index(document.iri)
-        near = (
-            executions[position - 1] if position else None,
-            *executions[position + 1 : position + 2],
-            None,
-        )
-        before, after = near[:2]
+        iris = [node.value for node in self._executions]
+        position = iris.index(execution.iri)
+        near = (iris[position - 1] if position else None, *iris[position + 1 : position + 2], None)
         return neighbours.Adjacent(
-            *(None if iri is None else self.renderer.link(iri, path) for iri in (before, after))
+            *(None if iri is None else self._renderer.link(iri, path) for iri in near[:2])
         )
 
-    def _others(self, document: ExecutionDocument) -> list[tuple[str, str]]:
+    def _others(self, execution: Execution) -> list[tuple[str, str]]:
         """Return the other executions of a task in its run, with their models.
 
         Other runs are left out, so that pages of a run do not depend on them.
         """
-        others = []
-        for node in self._executions(document.properties["run"]):
-            iri = self._published(node.value)
-            if iri != document.iri and self._text(iri, KGB.task) == document.properties["task"]:
-                others.append((self._text(iri, KGB.model), iri))
-        return sorted(others)
+        return sorted(
+            (self._text(node.value, KGB.model), node.value)
+            for node in self._executions
+            if node.value != execution.iri
+            and self._text(node.value, KGB.task) == execution.facts["task"]
+        )
 
     def _text(self, iri: str, predicate: str) -> str:
-        return things.text(self._site_graph, iri, predicate) or ""
+        return things.text(self._view, iri, predicate) or ""
 
     def _reasons(self, dialogue: str) -> list[tuple[str, str]]:
         """Return the invalidations of a dialogue, with their reasons."""
         return [
-            (
-                invalidation,
-                things.text(self._site_graph, invalidation, KGB.reason) or "no reason was recorded",
-            )
-            for invalidation in things.subjects(self._site_graph, KGB.invalidates, dialogue)
+            (invalidation, self._text(invalidation, KGB.reason) or "no reason was recorded")
+            for invalidation in things.subjects(self._view, KGB.invalidates, dialogue)
         ]
-
-    def _published(self, iri: str) -> str:
-        return self.outgoing.node(iri).value
 
     def _row(
         self, dialogue: DialogueQuads, verdicts: list[VerdictView], page: str, task: str
     ) -> dict[str, Any]:
         properties = dialogue.properties[dialogue.iri]
-        main = self._main_metric(task)
+        main = self._known(task).main
         scores = [dict(verdict.scores) for verdict in verdicts]
         return {
             "page": page,
@@ -341,25 +238,50 @@ class ExecutionBuilder:
             else None,
         }
 
-    def _main_metric(self, task: str) -> str | None:
-        classes = things.values(self._site_graph, task, KGB.taskClass) if task else []
-        for task_class in classes:
-            for metric in things.values(self._site_graph, task_class.value, KGB.mainMetric):
-                return things.text(self._site_graph, metric.value, SKOS.notation)
-        return None
+    # --- texts --------------------------------------------------------------------------------
 
-    def _passes(self) -> dict[str, str]:
-        """Return the names of passes by IRI: kind and start time, the earliest first."""
-        passes = []
-        for iri in things.instances(self._site_graph, KGB.EvaluationPass, 1_000_000):
-            kind = things.text(self._site_graph, iri, KGB.passKind) or "pass"
-            started = things.text(self._site_graph, iri, PROV.startedAtTime) or ""
-            passes.append((started, iri, f"{kind}, {moment(started)}"))
-        return {iri: name for _, iri, name in sorted(passes)}
+    def _write_texts(self, folder: Folder, pages: Mapping[str, str]) -> None:
+        """Write the lists of a run's texts, with links to the ``pages`` of dialogues."""
+        pattern = self._quads.quads_for_pattern
+        names = defaultdict[str, list[str]](list)
+        for quad in pattern(None, _TYPE, _TEXT, ox.NamedNode(self._part.graph)):
+            document, _, name = str(quad.subject).strip("<>").partition("#")
+            names[document].append(name)
+        for document, found in sorted(names.items()):
+            place = self._renderer.where.place(document).path
+            path = f"{place}/index.html"
+            root = "../" * (place.count("/") + 1)
+            entries = [
+                self._entry(ox.NamedNode(f"{document}#{name}"), root, pages)
+                for name in sorted(found)
+            ]
+            context = {"iri": document, "run": self._part.run, "entries": entries}
+            folder.write(path, self._renderer.page("texts.html", path, context, formats=()))
 
-    def _quads(self, iri: str, predicate: ox.NamedNode) -> Iterator[Any]:
-        return self._site_graph.database.quads_for_pattern(ox.NamedNode(iri), predicate, None)
+    def _entry(self, text: ox.NamedNode, root: str, pages: Mapping[str, str]) -> Entry:
+        """Return the entry of a text with the first of its uses, by the order of their IRIs."""
+        users = sorted(
+            str(quad.subject).strip("<>")
+            for name in _TEXTS
+            for quad in self._quads.quads_for_pattern(None, name, text)
+        )
+        name = text.value.partition("#")[2]
+        for user in users:
+            dialogue = _dialogue(user)
+            if dialogue in pages:
+                link = f"{root}{pages[dialogue]}/#{user.partition('#')[2]}"
+                return Entry(name, link, len(users) - 1)
+        return Entry(name, None, 0)
 
 
-def _graph(quad: ox.Quad) -> str:
-    return str(quad.graph_name).strip("<>")
+def _in_memory(database: ox.Store, part: RunPart) -> IndexedQuads:
+    """Return the graphs of a run in memory, where a look-up takes a hundredth of the time."""
+    graphs = map(ox.NamedNode, part.graphs)
+    pattern = database.quads_for_pattern
+    return IndexedQuads(quad for graph in graphs for quad in pattern(None, None, None, graph))
+
+
+def _dialogue(part: str) -> str:
+    """Return the dialogue (IRI) of a prompt, an answer or a tool call."""
+    document, _, fragment = part.partition("#")
+    return f"{document}#{'-'.join(fragment.split('-')[:2])}"

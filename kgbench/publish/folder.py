@@ -23,7 +23,7 @@ from kgbench.errors import PublicationRefused
 STATE = ".kgbench-publish"
 _STATE_FILE = re.compile(
     rf"{re.escape(STATE)}/(owner|lock|manifest\.json|canonical\.json|journal-[^/]*|"
-    r"files-[^/]*\.txt|evaluations-[^/]*\.tsv\.gz)"
+    r"files-[^/]*\.txt)"
 )
 _MARK = "kgbench publication 1\n"
 _CHUNK = 1 << 20
@@ -41,6 +41,7 @@ class Folder:
 
     def __init__(self, path: Path, journal: str = "main") -> None:
         self.path = path
+        self.journal = journal
         self.state = path / STATE
         self.written: dict[str, str] = {}  # paths and the SHA-256 of the files
         self.changed = 0

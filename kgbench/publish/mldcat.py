@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 
 from kgbench.pages import things
-from kgbench.pages.snapshot import MemoryView
-from kgbench.publish.addresses import Addresses
+from kgbench.pages.snapshot import View
+from kgbench.publish.documents import Documents
 from kgbench.publish.registers import TURTLE
 from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.vocab import DCAT, DCTERMS, IT6, KGB, SCHEMA, SKOS
@@ -22,58 +22,58 @@ _MOST = 1_000_000
 _UNKNOWN = text("unknown")
 
 
-def mldcat_description(site_graph: MemoryView, addresses: Addresses) -> Iterator[ox.Quad]:
+def mldcat_description(view: View, where: Documents) -> Iterator[ox.Quad]:
     """Yield the description of the models, benchmarks and tasks of the published runs."""
-    base = addresses.base
+    base = where.base
     dataset = node(base + "#dataset")
-    executions = things.instances(site_graph, KGB.TaskExecution, _MOST)
-    tasks = _objects(site_graph, executions, KGB.task)
-    models = _objects(site_graph, executions, KGB.model)
-    suites = _objects(site_graph, things.instances(site_graph, KGB.Run, _MOST), KGB.suite)
-    classes = _objects(site_graph, tasks, KGB.taskClass)
-    metrics = _objects(site_graph, classes, KGB.mainMetric)
+    executions = things.instances(view, KGB.TaskExecution, _MOST)
+    tasks = _objects(view, executions, KGB.task)
+    models = _objects(view, executions, KGB.model)
+    suites = _objects(view, things.instances(view, KGB.Run, _MOST), KGB.suite)
+    classes = _objects(view, tasks, KGB.taskClass)
+    metrics = _objects(view, classes, KGB.mainMetric)
     about = (*suites, *tasks, *models)
     yield from statements_about(dataset, *((DCTERMS.subject, iri) for iri in about))
     for iri in suites:
         yield from type_statements(node(iri), IT6.Benchmark)
-        yield from statements_about(node(iri), (DCTERMS["title"], _label(site_graph, iri)))
+        yield from statements_about(node(iri), (DCTERMS["title"], _label(view, iri)))
     for iri in classes:
-        yield from _task_type(site_graph, iri)
+        yield from _task_type(view, iri)
     for iri in metrics:
         yield from type_statements(node(iri), IT6.EvaluationMeasure)
         yield from statements_about(
             node(iri),
-            (DCTERMS["title"], _label(site_graph, iri)),
-            (IT6.value, text(things.text(site_graph, iri, SKOS.notation) or iri)),
+            (DCTERMS["title"], _label(view, iri)),
+            (IT6.value, text(things.text(view, iri, SKOS.notation) or iri)),
         )
     for iri in tasks:
-        yield from _task(site_graph, iri, base)
+        yield from _task(view, iri, base)
     if tasks:
         yield from _procedure(base)
     for iri in models:
-        yield from _model(site_graph, iri, addresses)
+        yield from _model(view, iri, where)
     if models:
         yield from _unknown_training(base)
 
 
-def _task_type(site_graph: MemoryView, iri: str) -> Iterator[ox.Quad]:
+def _task_type(view: View, iri: str) -> Iterator[ox.Quad]:
     yield from type_statements(node(iri), IT6.TaskType)
     yield from statements_about(
         node(iri),
-        (SKOS.notation, next(iter(things.values(site_graph, iri, SKOS.notation)), text(iri))),
-        (SKOS.prefLabel, _label(site_graph, iri)),
-        (SKOS.definition, next(iter(things.values(site_graph, iri, SKOS.definition)), _UNKNOWN)),
+        (SKOS.notation, next(iter(things.values(view, iri, SKOS.notation)), text(iri))),
+        (SKOS.prefLabel, _label(view, iri)),
+        (SKOS.definition, next(iter(things.values(view, iri, SKOS.definition)), _UNKNOWN)),
     )
 
 
-def _task(site_graph: MemoryView, iri: str, base: str) -> Iterator[ox.Quad]:
+def _task(view: View, iri: str, base: str) -> Iterator[ox.Quad]:
     yield from type_statements(node(iri), IT6.Task)
-    classes = [term.value for term in things.values(site_graph, iri, KGB.taskClass)]
-    metrics = _objects(site_graph, classes, KGB.mainMetric)
-    name = things.text(site_graph, iri, SKOS.notation) or iri
+    classes = [term.value for term in things.values(view, iri, KGB.taskClass)]
+    metrics = _objects(view, classes, KGB.mainMetric)
+    name = things.text(view, iri, SKOS.notation) or iri
     yield from statements_about(
         node(iri),
-        (DCTERMS["title"], _label(site_graph, iri)),
+        (DCTERMS["title"], _label(view, iri)),
         (DCTERMS.identifier, text(name)),
         *((IT6.hasTaskType, task_class) for task_class in classes),
         *((IT6.hasEvaluationMeasure, metric) for metric in metrics),
@@ -119,21 +119,21 @@ def _procedure(base: str) -> Iterator[ox.Quad]:
     yield from type_statements(free, SKOS.Concept)
 
 
-def _model(site_graph: MemoryView, iri: str, addresses: Addresses) -> Iterator[ox.Quad]:
-    name = _label(site_graph, iri)
-    version = things.text(site_graph, iri, SCHEMA.version) or things.text(
-        site_graph, iri, SCHEMA.softwareVersion
+def _model(view: View, iri: str, where: Documents) -> Iterator[ox.Quad]:
+    name = _label(view, iri)
+    version = things.text(view, iri, SCHEMA.version) or things.text(
+        view, iri, SCHEMA.softwareVersion
     )
-    file = f"{addresses.base}{addresses.document_path(iri)}.ttl"
+    file = f"{where.base}{where.place(iri).path}.ttl"
     yield from type_statements(node(iri), IT6.MachineLearningModel)
     yield from statements_about(
         node(iri),
         (DCTERMS["title"], name),
-        (DCTERMS.identifier, text(things.text(site_graph, iri, SKOS.notation) or iri)),
+        (DCTERMS.identifier, text(things.text(view, iri, SKOS.notation) or iri)),
         (DCTERMS.created, _UNKNOWN),
         (DCAT.version, _UNKNOWN if version is None else text(version)),
         (IT6.hasFile, file),
-        (IT6.trainedOn, addresses.base + "#unknown-training-data"),
+        (IT6.trainedOn, where.base + "#unknown-training-data"),
     )
     yield from type_statements(node(file), IT6.File, DCAT.Resource)
     yield from statements_about(
@@ -160,10 +160,10 @@ def _unknown_training(base: str) -> Iterator[ox.Quad]:
     )
 
 
-def _objects(site_graph: MemoryView, subjects: list[str], predicate: str) -> list[str]:
+def _objects(view: View, subjects: list[str], predicate: str) -> list[str]:
     """Return the objects of ``predicate`` for all ``subjects``, sorted and without duplicates."""
-    return sorted({t.value for s in subjects for t in things.values(site_graph, s, predicate)})
+    return sorted({t.value for s in subjects for t in things.values(view, s, predicate)})
 
 
-def _label(site_graph: MemoryView, iri: str) -> ox.Literal:
-    return text(things.label(site_graph, iri), "en")
+def _label(view: View, iri: str) -> ox.Literal:
+    return text(things.label(view, iri), "en")

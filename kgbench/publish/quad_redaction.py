@@ -2,8 +2,7 @@
 """Conversion of recorded quads to published quads: IRIs are mapped, and some texts are left out.
 
 Quads are processed one subject at a time, because what is left out depends on the types of the
-subject. Pages and dumps are made from these quads only, so nothing else decides what leaves the
-store.
+subject. Whatever leaves a store is made from these quads only, so nothing else decides about it.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from kgbench.publish.addresses import Addresses
 from kgbench.publish.redaction import (
     WITHHELD,
     RedactionLevel,
+    ReferenceAnswers,
     is_unreadable,
     parse_json,
     public_fields,
     redacted_infos,
     without_gold,
 )
-from kgbench.publish.reference_answers import ReferenceAnswers
 from kgbench.publish.scrubbing import Scrubber, is_public
 from kgbench.rdf import canonical_json
 from kgbench.rdf.quads import Quads
@@ -82,6 +81,7 @@ _WRITTEN_BY_HAND = frozenset(
 )
 _NAMED = frozenset((PROV.Agent, PROV.Person))  # types of people and accounts, not of software
 _NOBODY = "[name]"
+_ANYWHERE = "https://example.org/"
 _Statement: TypeAlias = tuple[Any, ox.NamedNode, Any, Any]
 
 
@@ -105,29 +105,19 @@ class QuadRedactor:
     def __init__(self, database: Quads, addresses: Addresses, rules: RedactionRules) -> None:
         self._database = database
         self._addresses = addresses
-        self._rules = self.rules = rules
+        self._rules = rules
         self._nodes: dict[str, ox.NamedNode] = {}
         self._revealing: set[str] = set()  # those of the nodes that are not published
         self._answers = ReferenceAnswers(database)
         self._left_out: dict[tuple[RedactionLevel, str], bool] = {}
-        self.base, self.store = addresses.base, addresses.store
-        self.document_path, self.held = addresses.document_path, addresses.stored_iri
 
     def graph(self, name: str) -> Iterator[list[ox.Quad]]:
         """Yield the published quads of a graph by subject, in the order of the database."""
-        for _, group in groupby(self.recorded(name), key=lambda quad: quad.subject):
+        recorded = self._database.quads_for_pattern(None, None, None, ox.NamedNode(name))
+        for _, group in groupby(recorded, key=lambda quad: quad.subject):
             published = self.subject(list(group))
             if published:
                 yield published
-
-    def recorded(self, name: str) -> Iterator[ox.Quad]:
-        """Yield the recorded quads of a graph, in the order of the database."""
-        return self._database.quads_for_pattern(None, None, None, ox.NamedNode(name))
-
-    def about(self, subject: Any) -> list[ox.Quad]:
-        """Return the published quads about one subject, from all graphs."""
-        quads = list(self._database.quads_for_pattern(subject, None, None))
-        return self.subject(quads)
 
     def subject(self, quads: list[ox.Quad]) -> list[ox.Quad]:
         """Return the published quads for all recorded ``quads`` of one subject; may be empty."""
@@ -157,7 +147,9 @@ class QuadRedactor:
             if len(self._nodes) >= _MOST_KEPT:
                 self._nodes.clear()
             published = self._nodes[iri] = ox.NamedNode(self._published(iri))
-            if self._rules.scrubber.revealed(published.value) is not None:
+            # The publisher chose the base, which may be on a private network.
+            told = published.value.replace(self._addresses.base, _ANYWHERE, 1)
+            if self._rules.scrubber.revealed(told) is not None:
                 self._revealing.add(iri)
         return published
 
@@ -177,7 +169,7 @@ class QuadRedactor:
         level = self._rules.page_level
         if veil is not None and veil.names_text(iri) and self._is_left_out(iri, level):
             return addresses.within(veil.text(addresses.rebase(iri)))
-        return addresses.outgoing(iri)
+        return addresses.published(iri)
 
     # --- one subject ------------------------------------------------------------------------
 

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import json
 from enum import IntEnum
+from typing import Any
 
 import pyoxigraph as ox
 
 from kgbench.model import Json
+from kgbench.rdf.quads import Quads
+from kgbench.vocab import KGB
 
 _LARGEST_TERM = 16_000_000  # bytes in N-Quads; the parser's limit is 16 MiB with what is around it
+_MOST_KEPT = 2_000  # cases whose reference answers are in memory
+_CASE, _CASE_DATA = ox.NamedNode(KGB.case), ox.NamedNode(KGB.caseData)
 _LONGEST_ESCAPE = 6  # bytes of \\u0001
 
 
@@ -171,3 +176,34 @@ def _texts(value: Json) -> list[str]:
     if isinstance(value, list):
         return [text for item in value for text in _texts(item)]
     return []
+
+
+class ReferenceAnswers:
+    """The reference answers in a database, with a cache."""
+
+    def __init__(self, database: Quads) -> None:
+        self._database = database
+        self._of_case: dict[str, frozenset[str]] = {}
+        self._all: frozenset[str] | None = None
+
+    def of_case(self, evaluation: Any) -> frozenset[str]:
+        """Return the reference answers of the case of an evaluation; without one, of all cases."""
+        for quad in self._database.quads_for_pattern(evaluation, _CASE, None):
+            case: Any = quad.object
+            answers = self._of_case.get(case.value)
+            if answers is None:
+                if len(self._of_case) >= _MOST_KEPT:
+                    self._of_case.clear()
+                answers = self._of_case[case.value] = self._in_data_of(case)
+            return answers
+        return self.all()
+
+    def all(self) -> frozenset[str]:
+        """Return the reference answers of all cases."""
+        if self._all is None:
+            self._all = self._in_data_of(None)
+        return self._all
+
+    def _in_data_of(self, case: Any) -> frozenset[str]:
+        quads = self._database.quads_for_pattern(case, _CASE_DATA, None)
+        return frozenset().union(*(gold_texts(parse_json(quad.object.value)) for quad in quads))

@@ -26,10 +26,8 @@ TURTLE = f"{_EU}file-type/RDF_TURTLE"
 #: File formats by the suffix of a dump.
 FORMATS = {
     "nq": f"{_EU}file-type/RDF_N_QUADS",
-    "trig": f"{_EU}file-type/RDF_TRIG",
     "ttl": TURTLE,
     "jsonld": f"{_EU}file-type/JSON_LD",
-    "nt": f"{_EU}file-type/RDF_N_TRIPLES",
 }
 #: Licences of the EU register by their SPDX identifiers.
 _LICENCES = {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,11 @@ from kgbench.pages import things
 from kgbench.pages.snapshot import View
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
-from kgbench.publish.unused_declarations import unused_declarations
 from kgbench.record import reading
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB, PROV, RDF, SKOS
+
+_TYPE, _CLASS = ox.NamedNode(RDF.type), ox.NamedNode(KGB.taskClass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,20 @@ def refuse_in_the_clear(view: View, settings: Settings, suites: frozenset[str]) 
         )
 
 
+def refuse_undescribed(settings: Settings) -> None:
+    """Check that no person or organisation has an IRI below the base, where nothing describes it.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` otherwise.
+    """
+    about = settings.metadata
+    for agent in filter(None, (*about.creators, about.publisher, about.contact)):
+        if agent.iri is not None and agent.iri.startswith(settings.base):
+            raise PublicationRefused(
+                f"{agent.name} has the IRI {agent.iri} below --base, but the publication will have "
+                "no document about it: give another IRI, such as an ORCID, or none"
+            )
+
+
 def _runs(view: View, described: dict[str, str], stamps: dict[str, str]) -> Iterator[RunPart]:
     passes: dict[str, list[tuple[str, str]]] = {}
     of_kind: dict[str, set[str]] = {g: things.kinds(view, thing) for g, thing in described.items()}
@@ -232,3 +247,47 @@ def dialogues_in(database: ox.Store, graph: str) -> int:
     rows: Any = database.query(fill("number-of-dialogues.rq", graph=graph))
     ((number,),) = rows
     return int(number.value)
+
+
+def unused_declarations(
+    database: ox.Store, catalogue: str, others: Iterable[str]
+) -> frozenset[str]:
+    """Return the IRIs in a catalogue (a graph) that only belong to task classes without tasks.
+
+    A catalogue declares all installed task classes with their metrics, parameters and tasks.
+    Things that other things in the catalogue or in the graphs ``others`` refer to are kept.
+    """
+    graph = ox.NamedNode(catalogue)
+    names: dict[str, set[str]] = {}
+    for quad in database.quads_for_pattern(None, None, None, graph):
+        subject: Any = quad.subject
+        references = names.setdefault(subject.value, set())
+        if isinstance(quad.object, ox.NamedNode):
+            references.add(quad.object.value)
+
+    def reachable(start: Iterable[str]) -> set[str]:
+        waiting = [iri for iri in start if iri in names]
+        known = set(waiting)
+        while waiting:
+            further = (names[waiting.pop()] - known) & names.keys()
+            known |= further
+            waiting += further
+        return known
+
+    classes: set[Any] = {
+        quad.subject
+        for quad in database.quads_for_pattern(
+            None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.TaskClass), graph
+        )
+    }
+    used_classes = {
+        quad.object
+        for quad in database.quads_for_pattern(None, ox.NamedNode(KGB.taskClass), None, graph)
+    }
+    doubtful = reachable(node.value for node in classes - used_classes)
+    referenced = {
+        str(getattr(quad.object, "value", ""))
+        for other in others
+        for quad in database.quads_for_pattern(None, None, None, ox.NamedNode(other))
+    }
+    return frozenset(doubtful - reachable((names.keys() - doubtful) | referenced))

@@ -93,7 +93,7 @@ class Signer:
 
     def _canonical(self, folder: Folder, dumps: tuple[Dump, ...]) -> Mapping[str, str]:
         """Return the RDFC-1.0 digest of each part of the data by path; digests are cached."""
-        from kgbench.publish.checks import file_reading
+        from kgbench.publish import file_reading
 
         cache = folder.state / _CACHE
         cached: dict[str, Any] = {}

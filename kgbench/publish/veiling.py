@@ -3,8 +3,8 @@
 
 An IRI may contain the digest of a text, or of data with parts that are left out. Guesses can be
 compared with it, as with the digest itself. In a publication that leaves anything out, such digests
-are therefore veiled: those of dialogues, configurations and texts that are left out are encrypted
-under the key of the store. A ``w`` before the digits marks them.
+are therefore veiled: those of dialogues, configurations and texts that are left out are replaced by
+keyed digits (an HMAC under the key of the store). A ``w`` before the digits marks them.
 
 Cases with data that are left out in part get the digest of the published part. So equal cases of
 several groups stay equal. If several cases of a store differ only in what is left out, their
@@ -28,7 +28,6 @@ from kgbench.secrets.publication_key import VEILED, PublicationKey
 from kgbench.vocab import BASE, KGB, RDF
 
 _DIALOGUE = re.compile(r"(\d+-)([0-9a-f]{8})(\.\d+)?")
-_VEILED_DIALOGUE = re.compile(rf"(\d+-){VEILED}([0-9a-f]{{8}})(\.\d+)?")
 _IN_TEXT = re.compile(r"(?<=/)(\d+-)([0-9a-f]{8})(?![0-9A-Za-z-])")
 _TEXT = re.compile(r"/text/[0-9a-f]{64}\Z")
 _DIGITS = re.compile(r"(?:[0-9a-f]{2}){4,32}")
@@ -79,31 +78,14 @@ class DigestVeil:
         """Return a text in which the digests in paths of dialogues are veiled."""
         return _IN_TEXT.sub(lambda match: match[1] + self.digits(match[2]), text)
 
-    def original(self, rest: str) -> str:
-        """Return the path of a run or pass that was veiled as ``rest``."""
-        rest, hash_, fragment = rest.partition("#")
-        parts = rest.split("/")
-        if parts[0] == "run" and len(parts) == _PLACE and parts[2] in ("configuration", "text"):
-            parts[3] = self._unveiled(parts[3])
-        elif parts[0] in ("run", "pass") and len(parts) > _PLACE:
-            match = _VEILED_DIALOGUE.fullmatch(parts[_PLACE])
-            if match is not None:
-                first, digits, again = match.groups(default="")
-                parts[_PLACE] = f"{first}{self._unveiled(VEILED + digits)}{again}"
-        return "/".join(parts) + hash_ + fragment
-
     def digits(self, digits: str) -> str:
         """Return the veiled form of ``digits``; anything but a digest is returned unchanged."""
         return VEILED + _veiled(self.key, digits) if _DIGITS.fullmatch(digits) else digits
 
-    def _unveiled(self, digits: str) -> str:
-        plain = digits.removeprefix(VEILED)
-        return digits if plain == digits else self.key.unveil(plain)
-
 
 @lru_cache(maxsize=50_000)
 def _veiled(key: PublicationKey, digits: str) -> str:
-    return key.veil(digits)
+    return key.tag("veil", digits)[: len(digits)]
 
 
 def cases(database: ox.Store, level: RedactionLevel, key: PublicationKey) -> dict[str, str]:

@@ -62,8 +62,6 @@ def void(
             (VOID.sparqlEndpoint, publication.endpoint),
             (VOID.exampleResource, next(iter(runs.values()), None)),
             (VOID.feature, FORMATS["N-Quads"]),
-            (VOID.feature, FORMATS.TriG),
-            (VOID.feature, FORMATS["JSON-LD"]),
         ),
     ]
     totals = _sum(unit.facts for unit in units.values())

@@ -46,26 +46,9 @@ class IndexedQuads:
         self._by_subject: dict[Any, list[Any]] = {}
         self._by_predicate: dict[Any, list[Any]] = {}
         self._by_object: dict[Any, dict[Any, list[Any]]] = {}
-        self.add(quads)
-
-    def add(self, quads: Iterable[Any]) -> list[list[Any]]:
-        """Add quads; return them in groups of successive quads with the same subject."""
-        self._by_predicate.clear()
-        self._by_object.clear()
-        groups = []
         for subject, successive in groupby(quads, key=_SUBJECT):
-            group = list(successive)
-            groups.append(group)
-            known = self._by_subject.get(subject)
-            self._by_subject[subject] = group if known is None else [*known, *group]
-        return groups
-
-    def count_about(self, subject: Any) -> int:
-        """Return the number of quads about a subject."""
-        own = len(self._by_subject.get(subject, ()))
-        if self._beneath is None:
-            return own
-        return own + self._beneath.count_about(subject)
+            known = self._by_subject.setdefault(subject, [])
+            known += successive
 
     def quads_for_pattern(
         self, subject: Any, predicate: Any, value: Any, graph_name: Any = None, /

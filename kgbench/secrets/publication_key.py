@@ -24,7 +24,6 @@ VEILED: Final = "w"
 """The mark before veiled digits in an IRI."""
 
 _BYTES: Final = 32
-_ROUNDS: Final = 10  # the number of rounds of FF1 in NIST SP 800-38G
 
 
 @dataclass(frozen=True)
@@ -87,28 +86,6 @@ class PublicationKey:
         """Return the hexadecimal HMAC-SHA-256 (RFC 2104) of ``value`` for one ``purpose``."""
         return self._mac(f"tag {purpose}", _encoded(value)).hex()
 
-    def veil(self, digits: str) -> str:
-        """Encrypt an even number of hexadecimal digits into as many others.
-
-        This is a permutation that needs the key, and :meth:`unveil` inverts it: a balanced Feistel
-        network (Luby and Rackoff, 1988) with HMAC-SHA-256 as its round function.
-        """
-        left, right = _halves(digits)
-        for number in range(_ROUNDS):
-            left, right = right, left ^ self._round(number, right, len(digits))
-        return _joined(left, right, len(digits))
-
-    def unveil(self, digits: str) -> str:
-        """Return the digits that :meth:`veil` encrypted."""
-        left, right = _halves(digits)
-        for number in reversed(range(_ROUNDS)):
-            left, right = right ^ self._round(number, left, len(digits)), left
-        return _joined(left, right, len(digits))
-
-    def _round(self, number: int, half: int, length: int) -> int:
-        mac = self._mac("veil", f"{length}/{number}/{half:x}".encode())
-        return int.from_bytes(mac, "big") & ((1 << 2 * length) - 1)
-
     def _mac(self, purpose: str, content: bytes) -> bytes:
         return hmac.digest(self._keys[purpose], content, "sha256")
 
@@ -131,13 +108,3 @@ class _Derived(dict[str, bytes]):
 
 def _encoded(value: str) -> bytes:
     return value.encode("utf-8", "surrogatepass")
-
-
-def _halves(digits: str) -> tuple[int, int]:
-    middle = len(digits) // 2
-    return int(digits[:middle], 16), int(digits[middle:], 16)
-
-
-def _joined(left: int, right: int, length: int) -> str:
-    half = length // 2
-    return f"{left:0{half}x}{right:0{half}x}"

@@ -18,13 +18,14 @@ from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.index import ANALYSES as DECLARED
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.score_selectors import with_left_out_notes
-from kgbench.analysis.selection import ALL, FIRST, LATEST, Selection, filled, select
+from kgbench.analysis.selection import ALL, FIRST, LATEST, select
 from kgbench.analysis.standings import standings_table
 from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
 from kgbench.analysis.tables import Table, render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import contents, home, score_tables, things
 from kgbench.pages.board import board, heat_map
+from kgbench.pages.filled_queries import filled_query
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
 from kgbench.rdf import queries
@@ -32,7 +33,6 @@ from kgbench.record import reading
 from kgbench.record.dialogue_names import find_dialogue
 from kgbench.serve.comparisons import side_by_side
 from kgbench.serve.dialogue_lists import all_judged, listed_dialogues, with_text
-from kgbench.vocab import KGB, QB, RDF
 
 _MANY = (
     "There are too many values to compute intervals for this page; "
@@ -104,45 +104,6 @@ def _thing(view: View, iri: str, reveal: bool) -> dict[str, Any]:
     return {} if build is None else build(view, iri, reveal=reveal)
 
 
-def example(view: View, parameters: Mapping[str, str]) -> str:
-    """Return the text of the declared query ``parameters["name"]`` with values for its parameters.
-
-    Values are taken from ``parameters``. Missing ones are filled from the store: the graphs of the
-    passes that ``parameters`` select by ``suite``, ``run`` and ``pass`` (by default the first), the
-    first dialogue, the first observation.
-    """
-    query = queries.load(parameters["name"])
-    values: dict[str, Any] = {
-        p.name: parameters[p.name]
-        for p in query.parameters
-        if p.name in parameters and p.name != "name"
-    }
-    values = filled(query, values, lambda: _selected(view, parameters))
-    for name in {p.name for p in query.parameters if not p.optional} - set(values):
-        values[name] = _first(view, name)
-    for name in ("suite", "run", "pass"):  # may be names, which select graphs only
-        if name in values and not values[name].startswith("http"):
-            del values[name]
-    lines = queries.bind(query, **values).splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith("# SPDX-"))
-
-
-def _selected(view: View, parameters: Mapping[str, str]) -> Selection:
-    """Select by the parameters of a link; without suite and run, of the first suite."""
-    suite, run = parameters.get("suite"), parameters.get("run")
-    if suite is None and run is None:
-        suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)
-    return select(view, suite, parameters.get("pass", FIRST), run=run)
-
-
-def _first(view: View, name: str) -> str | list[str]:
-    """Return a value for a parameter from the store; an empty list if there is none."""
-    if name == "text":
-        return "text"
-    kind = {"dialogue": KGB.Dialogue, "observation": QB.Observation}.get(name)
-    return [] if kind is None else things.subjects(view, RDF.type, kind, 1)
-
-
 def _table(
     view: View, name: str, arguments: Mapping[str, Any], **selectors: Any
 ) -> tuple[Table, dict[str, str]]:
@@ -167,5 +128,5 @@ ANALYSES: Mapping[str, Callable[..., Any]] = {
     "transcript": _transcript,
     "comparison": side_by_side,
     "thing": _thing,
-    "example": example,
+    "example": filled_query,
 }

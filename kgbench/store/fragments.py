@@ -50,6 +50,7 @@ _OF_FOREIGN = re.compile(rf"(.*/)thing/[0-9a-f]{{24}}#{_WHICH}/({_EXECUTION}/{_N
 _OF_DECIDED = re.compile(rf"(.*/pass/[^/#]+)#{_KIND}-([^/#]+)")
 _OF_OWN_GRAPH = re.compile(r"(.*/(?:analysis|invalidation)/[^/#]+)#([^#]+)")
 _OF_TEXT = re.compile(r"(.*/run/[^/#]+/text)/[0-9a-z]#([0-9a-z]+)")
+_FOREIGN_PLACE = re.compile("thing/[0-9a-f]{24}")
 _IN_DIALOGUE = re.compile(rf"(.*/run/[^/#]+/{_EXECUTION}#{_NAME})(?:-.*)?")
 
 
@@ -173,3 +174,8 @@ def fragment(iri: str) -> str:
 def foreign_place(iri: str) -> str:
     """Return the path, below a site's base, of a document about a resource with another base."""
     return f"thing/{hashlib.sha256(iri.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+
+
+def is_foreign_place(path: str) -> bool:
+    """Return whether a path is one of :func:`foreign_place`."""
+    return _FOREIGN_PLACE.fullmatch(path) is not None

@@ -20,12 +20,10 @@ from kgbench.analysis.matching import matches
 from kgbench.analysis.score_selectors import Selector
 from kgbench.analysis.selection import select
 from kgbench.analysis.sides import sides
-from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import distributions
-from kgbench.publish.suite_results import SuiteResults, drawn_compass
 from kgbench.vocab import BASE
 from tests.support.analysis_store import altered, iri, owned, parts, small
 
@@ -252,15 +250,3 @@ def test_default_compass_is_that_of_the_suite(place, tmp_path, monkeypatch):
     assert CliRunner().invoke(app, drawn, catch_exceptions=False).exit_code == 0
     assert (tmp_path / "compass-pick.png").is_file()
     assert set(asked) == {(iri("suite/small"), None)}
-
-
-def test_cards_of_a_site_draw_the_compass_of_the_suite():
-    """If several compasses have results, a model's page shows that of the suite."""
-    chosen = replace(select(small()), suite=f"{BASE}suite/llm-kg-bench-3")
-    empty = Table("T", (), ())
-    standing = SuiteResults("s", "s", "S", chosen)
-    assert drawn_compass(standing) is None
-    standing.tables.update({"compass-eswc": empty, "compass-eswc-published": empty})
-    assert drawn_compass(standing) == "compass-eswc-published"
-    del standing.tables["compass-eswc-published"]
-    assert drawn_compass(standing) == "compass-eswc"

@@ -263,7 +263,11 @@ OF_PUBLICATION: dict[str, Callable[[Small, Path], str]] = {
     ),
     "publication/catalogue.txt": lambda small, site: digests(
         small,
-        (q for q in published(site, "catalog.nt") if not q.predicate.value.endswith(CHANGING)),
+        (
+            quad
+            for quad in ox.parse(path=str(site / "catalog.ttl"))
+            if not quad.predicate.value.endswith(CHANGING)
+        ),
     ),
     "publication/files.txt": lambda _, site: paths(site),
     "publication/check.json": lambda small, _: checked(small),

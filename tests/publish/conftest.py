@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgbench.pages import snapshot
-from kgbench.publish import published_graph
-from kgbench.publish import workers as workers_module
+from kgbench.publish import site_files
 from kgbench.publish.description import Agent, DatasetDescription
+from kgbench.publish.documents import Documents
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.selection import select_parts
@@ -89,7 +89,7 @@ def quick(monkeypatch):
 
 def hasten(monkeypatch):
     """Apply the fixture ``quick`` with a given patch."""
-    whole = published_graph.documents
+    whole = Documents.of
     kept = (
         *("run", "pass", "model", "invalidation", "suite", "case", "thing", "software"),
         "reviewer",
@@ -99,5 +99,5 @@ def hasten(monkeypatch):
         found = whole(*arguments).items()
         return {place: iris for place, iris in found if place.partition("/")[0] in kept}
 
-    monkeypatch.setattr(published_graph, "documents", documents)
-    monkeypatch.setattr(workers_module, "figures", lambda *_: iter(()))
+    monkeypatch.setattr(Documents, "of", documents)
+    monkeypatch.setattr(site_files, "figures", lambda *_: iter(()))

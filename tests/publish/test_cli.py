@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.errors import KgbenchError
+from kgbench.errors import KgbenchError, PublicationRefused
 from kgbench.publish import description, site
-from tests.publish.conftest import BASE, command
+from kgbench.publish.checks import check
+from tests.publish.conftest import BASE, command, publish
 from tests.publish.reading import dump, page
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -124,3 +125,20 @@ def test_what_was_just_written_is_checked(recorded, tmp_path):
     assert said["check"]["passed"] is False
     assert told.index(f"folder   {out}") < told.index("failed ")
     assert told.splitlines()[-1].endswith(" faults")
+
+
+@pytest.mark.parametrize("base", ["http://localhost:8000/bench/", "http://10.1.2.3/b/"])
+def test_bases_on_private_networks_work(recorded, tmp_path, base):
+    """Everything is published below a base on a private network, which nothing else reveals."""
+    report = publish(recorded, tmp_path / "site", base=base)
+    assert report.dialogues == 12
+    found = check(tmp_path / "site").faults
+    assert [str(fault) for fault in found if fault.constraint in ("private", "secret")] == []
+
+
+def test_people_below_the_base_are_refused(recorded, tmp_path):
+    """A creator with an IRI that no document would describe is refused before anything is made."""
+    about = description.DatasetDescription(creators=(description.Agent("Ada", f"{BASE}ada"),))
+    with pytest.raises(PublicationRefused, match=r"Ada has the IRI .* below --base"):
+        publish(recorded, tmp_path / "site", metadata=about)
+    assert not (tmp_path / "site").exists()

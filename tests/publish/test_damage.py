@@ -11,8 +11,7 @@ import pytest
 import zstandard
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish import manifest
-from kgbench.publish.checks import file_reading
+from kgbench.publish import file_reading, manifest
 
 WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
 

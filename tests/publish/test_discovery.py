@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 
 from kgbench.publish import discovery
 from kgbench.publish.description import Agent, DatasetDescription
-from kgbench.publish.folder import Folder, claim
+from kgbench.publish.folder import STATE, Folder, claim
 from kgbench.publish.redaction import RedactionLevel
 from tests.publish.conftest import ABOUT, BASE, publish
 
@@ -160,14 +161,30 @@ def test_rules_of_servers_are_those_of_the_base(site):
     """Each configuration has all syntaxes; .nojekyll makes GitHub Pages serve dotted folders."""
     for name in ("nginx.conf", "apache.htaccess", "w3id.htaccess"):
         text = (site / "servers" / name).read_text(encoding="utf-8")
-        assert all(media in text for media in ("turtle", "ld\\+json", "n-triples")), name
+        assert all(media in text for media in ("turtle", "ld\\+json")), name
     assert "RewriteBase /bench/" in (site / "servers" / "apache.htaccess").read_text()
     assert (site / ".nojekyll").is_file()
 
 
+def test_hosts_without_rules_lead_to_fragments(site):
+    """The page for missing documents has the patterns of things of a kind and of dialogues."""
+    text = (site / "404.html").read_text(encoding="utf-8")
+    patterns = json.loads(text.partition("patterns = ")[2].partition(";\n")[0])
+    for path, found in {
+        "metric/Text2KG/1/f1": ("metric", "Text2KG/1/f1"),
+        "graph/run/0199": ("graph", "run/0199"),
+        "case/kgbench-1/Spell/a/b": ("case/kgbench-1/Spell", "a/b"),
+        "run/0199/oracle/Spell/0-d1d1d1d1": ("run/0199/oracle/Spell", "0-d1d1d1d1"),
+    }.items():
+        matches = filter(None, (re.match(pattern, path) for pattern in patterns))
+        assert next(matches).groups() == found
+    files = [path for path in site.rglob("*") if path.is_file() and STATE not in path.parts]
+    assert len(files) < 300
+
+
 @pytest.mark.servers
 def test_nginx_negotiates(site, tmp_path):
-    """With our nginx rules, a resource is negotiated as page, Turtle, JSON-LD or N-Triples."""
+    """With our nginx rules, a resource is negotiated as page, Turtle or JSON-LD."""
     program = shutil.which("nginx")
     if program is None:
         pytest.skip("needs nginx")
@@ -203,15 +220,14 @@ def test_nginx_negotiates(site, tmp_path):
             except URLError:
                 time.sleep(0.1)
         run = next(p for p in (site / "run").glob("*.ttl") if "text" not in p.name).stem
-        for media in ("text/turtle", "application/ld+json", "application/n-triples", "text/html"):
+        for media in ("text/turtle", "application/ld+json", "text/html"):
             for path in ("", f"run/{run}", f"run/{run}/", "ns"):
                 assert kind(path, media) == media, (path, media)
-        for media in ("text/turtle", "application/ld+json", "application/n-triples"):
-            for path in ("claims", "leaderboard/kgbench-1"):
-                assert kind(path, media) == media, (path, media)
+            assert kind("metric/nothing", media) == media
+        for path in ("claims", "leaderboard/kgbench-1"):
+            assert kind(path, "text/turtle") == "text/turtle", path
         claim = next((site / "claims" / "kgbench-1").glob("*.ttl")).name
         assert kind(f"claims/kgbench-1/{claim}", "*/*") == "text/turtle"
-        assert kind("claims.jsonld", "*/*") == "application/ld+json"
         assert kind("ns/", "text/html,application/xhtml+xml,*/*;q=0.8") == "text/html"
         assert kind("data/all.nq.zst", "text/turtle") == "application/zstd"
         with pytest.raises(HTTPError, match="404"):

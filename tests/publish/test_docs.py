@@ -34,10 +34,10 @@ def test_every_file_is_named(text, site):
     root = {path.name for path in site.iterdir() if path.is_file()}
     for name in root:
         stem = name.partition(".")[0]
-        place = (site / f"{stem}.nt").is_file() and (site / stem).is_dir()
+        place = (site / f"{stem}.jsonld").is_file() and (site / stem).is_dir()
         assert name in named or stem in named or place, name
     for pattern in re.findall(r"`([^`]*)`", named):
-        if "/" not in pattern or any(word in pattern for word in ("PATH", "MODEL")):
+        if "/" not in pattern or any(word in pattern for word in ("PATH", "KIND", "MODEL")):
             continue
         glob = re.sub(r"\b(ID|SUITE|NAME|DIGEST|N)\b", "*", pattern)
         if glob == "data/other.nq.zst":  # there are neither analyses nor invalidations

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pyoxigraph as ox
 
-from kgbench.publish import execution_pages, page_renderer
+from kgbench.publish import execution_pages, pages
 from kgbench.publish.checks import check
 from tests.publish.conftest import publish
 
@@ -43,22 +41,9 @@ def test_files_are_of_executions(site):
         assert len(dialogues(turtle)) == 2
 
 
-def test_turtle_declares_the_prefixes_that_it_uses(site):
-    """A Turtle document declares exactly the prefixes that it uses."""
-    for path in site.rglob("*.ttl"):
-        head, body = [], []
-        for line in path.read_text(encoding="utf-8").splitlines():
-            (head if line.startswith("@prefix ") else body).append(line)
-        text = "\n".join(body)
-        names = {line.split()[1] for line in head} - {"xsd:"}  # numbers have implicit types
-        unused = {name for name in names if not re.search(rf"(?<![\w-]){name}", text)}
-        if not {"shapes", "queries"} & {*path.parts}:  # these are published unchanged
-            assert unused == set(), path
-
-
 def test_long_executions_have_several_pages(recorded, tmp_path, monkeypatch):
     """A long execution has a list of its dialogues and further pages; all links and IRIs work."""
-    for module in (execution_pages, page_renderer):
+    for module in (execution_pages, pages):
         monkeypatch.setattr(module, "PAGE", 1)
     site = tmp_path / "site"
     publish(recorded, site)

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish import page_renderer, quad_redaction, root_files
-from kgbench.publish.addresses import Addresses
+from kgbench.publish import front, pages, quad_redaction
+from kgbench.publish.documents import Documents
 from kgbench.publish.folder import STATE
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_store
@@ -85,7 +85,7 @@ def odd_site(odd, tmp_path_factory):
     out = tmp_path_factory.mktemp("odd-site") / "bench"
     with pytest.MonkeyPatch.context() as patch:
         hasten(patch)
-        patch.setattr(root_files, "_FEW_MODELS", 1)
+        patch.setattr(front, "_FEW_MODELS", 1)
         publish(odd, out, level=RedactionLevel.PROMPTS)
     return out
 
@@ -102,7 +102,7 @@ def test_what_nobody_may_see_is_nowhere(odd_site, text):
 
 def test_things_of_others_have_no_page(odd, odd_site):
     """Foreign resources, and resources outside of dialogues, are only in the data."""
-    place = Addresses(STORE, BASE).document_path("https://elsewhere.example/thing")
+    place = Documents(STORE, BASE).place("https://elsewhere.example/thing").path
     assert not (odd_site / place).exists()
     assert _holding(odd_site, "PLANTED-THING")
     assert all(path.startswith("data/") for path in _holding(odd_site, "PLANTED-THING"))
@@ -147,7 +147,7 @@ def test_models_without_a_name_are_called_by_their_iri(odd_site):
 def test_long_leaderboards_are_cut_on_the_landing_page(odd_site):
     """The landing page has the first models and states their total number."""
     text = (odd_site / "index.html").read_text(encoding="utf-8")
-    assert "the first 1 of 2 models" in text
+    assert "of 2 models" in text
     assert text.count('<td class="number score"') == 1
 
 
@@ -162,8 +162,8 @@ def test_suites_without_scores_have_no_leaderboard(odd_site):
 def test_however_little_is_remembered(odd, odd_site, tmp_path, monkeypatch):
     """With caches of one IRI and one label, every file is the same."""
     monkeypatch.setattr(quad_redaction, "_MOST_KEPT", 1)
-    monkeypatch.setattr(page_renderer, "_MOST_LABELS", 1)
-    monkeypatch.setattr(root_files, "_FEW_MODELS", 1)
+    monkeypatch.setattr(pages, "_MOST_LINKS", 1)
+    monkeypatch.setattr(front, "_FEW_MODELS", 1)
     out = tmp_path / "site"
     publish(odd, out, level=RedactionLevel.PROMPTS)
 

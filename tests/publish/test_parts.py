@@ -12,19 +12,17 @@ from kgbench.publish import (
     description,
     dialogues,
     dumps,
-    query_texts,
     redaction,
     scrubbing,
     settings,
 )
 from kgbench.publish.catalog import Publication
-from kgbench.publish.dumps import Packing, PartDump
+from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Folder, claim, same
 from kgbench.publish.manifest import Version
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.vocab import DCAT, KGB, OUTCOME, PROV
 from tests.publish.conftest import BASE
-from tests.publish.reading import unpacked
 
 VCARD = "http://www.w3.org/2006/vcard/ns#"
 PACKING = Packing("gzip", None, "a canary")
@@ -209,22 +207,6 @@ def test_folders_that_cannot_be_claimed(tmp_path):
 # --- dumps --------------------------------------------------------------------------------------
 
 
-def test_dumps_are_the_same_in_pieces(folder, monkeypatch):
-    """Dumps have the same quads for any block size; a dump without quads is empty."""
-    wanted = {_quad(number) for number in range(5)}
-    for name, at_once in (("whole", 100), ("pieces", 2), ("exact", 5)):
-        monkeypatch.setattr(dumps, "_QUADS_AT_ONCE", at_once)
-        dumping = PartDump(folder, name, PACKING)
-        for number in range(5):
-            dumping.add([_quad(number)])
-        made = dumping.finish(None)
-        assert made.path == f"data/{name}.nq.gz"
-        content = unpacked(folder.path / made.path)
-        assert set(ox.parse(content, ox.RdfFormat.N_QUADS)) == wanted
-    made = PartDump(folder, "nothing", PACKING).finish(None)
-    assert unpacked(folder.path / made.path) == b"# a canary\n"
-
-
 def test_compression_needs_its_package(monkeypatch):
     """Without zstandard, the message names the alternative."""
     monkeypatch.setattr(dumps, "find_spec", lambda _: None)
@@ -273,11 +255,6 @@ def verdicts(infos, number):
     found = dialogues.DialogueQuads("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"], [], [])
     telling = dialogues.DialoguePresenter({}, {"urn:pass": "live"}, lambda _: measures.NONE)
     return list(telling.verdicts(found))
-
-
-def test_queries_of_others_are_not_published_as_ours():
-    """A text that comes from no declared query has no file among the queries."""
-    assert query_texts.query_files({"SELECT * WHERE { ?s ?p ?o }": None}, str) == {}
 
 
 # --- withheld data ------------------------------------------------------------------------------

@@ -108,17 +108,6 @@ def test_pages_end_with_the_version_of_kgbench(site):
         assert f"<p>kgbench {__version__} · " in foot, path
 
 
-def test_models_are_placed_in_words(site):
-    """The card of a model states its rank and interval once."""
-    names = ["Rank", "Score", "95 % interval", "Tasks", "Scores", "Unreadable"]
-    ranks = []
-    for path in (site / "model").glob("*/index.html"):
-        facts = re.findall(r"<li><strong>([^<]+)</strong> ([^<]+)</li>", path.read_text())
-        assert [name for _, name in facts] == names
-        ranks.append(facts[0][0])
-    assert sorted(ranks) == ["1 of 2", "2 of 2"]
-
-
 @pytest.mark.usefixtures("quick")
 def test_published_runs_of_others_are_called_by_their_models(hostile, tmp_path):
     """An imported run has the same name on its page and in lists, and its label on the page."""

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from kgbench.publish import drawings, workers
+from kgbench.publish import results, site_files
 from kgbench.record import invalidation, reading
 from kgbench.store import open_store
 from tests.publish.conftest import command, publish
@@ -32,8 +32,8 @@ def judged(tmp_path):
 
 def test_figures_show_the_best_models(judged, tmp_path, monkeypatch):
     """A figure of many models shows the best and says so; its numbers have all."""
-    monkeypatch.setattr(workers, "figures", drawings.figures)
-    monkeypatch.setattr(drawings, "_MOST_DRAWN", 1)
+    monkeypatch.setattr(site_files, "figures", results.figures)
+    monkeypatch.setattr(results, "_MOST_DRAWN", 1)
     out = tmp_path / "site"
     publish(judged, out)
     drawn = (out / "figures" / "kgbench-1-leaderboard.svg").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pyoxigraph as ox
 import pytest
 
+from kgbench.publish.documents import Documents
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader
 from kgbench.vocab import KGB, RDF, SCHEMA
@@ -56,7 +57,7 @@ def test_the_server_is_published(site):
     quads = dump(site, "all.nq")
     (iri,) = {q.subject.value for q in quads if (q.predicate.value, q.object) == (RDF.type, SERVER)}
     assert iri.startswith(BASE)
-    path = iri.removeprefix(BASE).partition("#")[0]
+    path = Documents(BASE, BASE).place(iri).path
     said = {(q.subject.value, q.predicate.value) for q in ox.parse(path=str(site / f"{path}.ttl"))}
     assert (iri, SCHEMA.softwareVersion) in said
     assert "aviary" in (site / path / "index.html").read_text("utf-8")

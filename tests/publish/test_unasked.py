@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
-from kgbench.publish.unused_declarations import unused_declarations
+from kgbench.publish.selection import unused_declarations
 from kgbench.vocab import KGB, RDF
 from tests.publish.reading import dump
 

@@ -26,8 +26,7 @@ def test_patterns_are_found_as_in_a_store(beneath):
     """Each pattern gives the quads of a store, with any part of them in the quads beneath."""
     store = ox.Store()
     store.extend(QUADS)
-    quads = IndexedQuads(beneath=IndexedQuads(QUADS[:beneath]))
-    quads.add(QUADS[beneath:])
+    quads = IndexedQuads(QUADS[beneath:], IndexedQuads(QUADS[:beneath]))
     subjects, predicates = (None, A, B, BLANK, P), (None, P, Q, A)
     values, graphs = (None, A, B, BLANK, TEXT, P), (None, G, H, A)
     for pattern in product(subjects, predicates, values, graphs):
@@ -35,14 +34,6 @@ def test_patterns_are_found_as_in_a_store(beneath):
         wanted = list(store.quads_for_pattern(*pattern))
         assert sorted(map(str, found)) == sorted(map(str, wanted)), pattern
 
-
-def test_quads_that_are_added_later_are_found():
-    """Indexes that were made for a question are made anew after more quads."""
-    quads = IndexedQuads(QUADS[:1])
-    assert len(list(quads.quads_for_pattern(None, P, A))) == 1
-    assert quads.add(QUADS[1:4]) == [QUADS[1:3], QUADS[3:4]]
-    assert len(list(quads.quads_for_pattern(None, P, A))) == 2
-    assert len(list(quads.quads_for_pattern(A, None, None))) == 3
 
 
 def test_statements_of_two_graphs_are_grouped_once():

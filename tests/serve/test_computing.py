@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, store_table
+from kgbench.pages.filled_queries import filled_query
 from kgbench.rdf import queries
 from kgbench.serve.analyses import ANALYSES as KNOWN
-from kgbench.serve.analyses import example
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.app import application
 from kgbench.serve.pool import Pool
@@ -56,7 +56,7 @@ def view(result_store):
 @pytest.mark.parametrize("name", queries.names())
 def test_every_declared_query_opens_as_an_example(view, name):
     """Each query has values or placeholders for its parameters, and the store answers it."""
-    text = example(view, {"name": name})
+    text = filled_query(view, {"name": name})
 
     assert "# SPDX" not in text
     assert ("VALUES" in text) or all(one.optional for one in queries.load(name).parameters)
@@ -66,11 +66,11 @@ def test_every_declared_query_opens_as_an_example(view, name):
 def test_example_takes_what_it_is_given(view):
     """Given parameters appear in the query; a suite must be given by its IRI to restrict it."""
     dialogue = f"{BASE}run/1/some-dialogue"
-    assert f"<{dialogue}>" in example(view, {"name": "dialogue-turns", "dialogue": dialogue})
-    assert '"a-n-n-e"' in example(view, {"name": "search-answers", "text": "a-n-n-e"})
-    assert f"<{SUITE}>" in example(view, {"name": "list-suites", "suite": SUITE})
-    assert "VALUES" not in example(view, {"name": "list-suites", "suite": "kgbench-1"})
-    passes = example(view, {"name": "score-histograms", "suite": "kgbench-1"})
+    assert f"<{dialogue}>" in filled_query(view, {"name": "dialogue-turns", "dialogue": dialogue})
+    assert '"a-n-n-e"' in filled_query(view, {"name": "search-answers", "text": "a-n-n-e"})
+    assert f"<{SUITE}>" in filled_query(view, {"name": "list-suites", "suite": SUITE})
+    assert "VALUES" not in filled_query(view, {"name": "list-suites", "suite": "kgbench-1"})
+    passes = filled_query(view, {"name": "score-histograms", "suite": "kgbench-1"})
     assert f"<{BASE}graph/pass/1>" in passes
 
 

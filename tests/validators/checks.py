@@ -68,17 +68,17 @@ def _read_by_jena(*patterns: str) -> Faults:
 
 
 def _read_by_pyld(found: Artefacts) -> list[str]:
-    """Compare JSON-LD, read by PyLD, with N-Triples; PyLD formats numbers differently."""
+    """Compare JSON-LD, read by PyLD, with Turtle; PyLD formats numbers differently."""
     differing: list[str] = []
-    for path in found.files("catalog.jsonld", "void.jsonld", "claims.jsonld"):
+    for path in found.files("catalog.jsonld", "void.jsonld", "ns.jsonld"):
         out = found.folder / "written" / f"{path.stem}.nq"
         out.parent.mkdir(exist_ok=True)
         python(HERE / "pyld_quads.py", path, out)
         stated, wanted = (
             {_valued(quad.triple) for quad in ox.parse(path=file)}
-            for file in (out, path.with_suffix(".nt"))
+            for file in (out, path.with_suffix(".ttl"))
         )
-        only = (("missing", wanted - stated), ("not in N-Triples", stated - wanted))
+        only = (("missing", wanted - stated), ("not in Turtle", stated - wanted))
         differing += [fault for fault, triples in only for _ in triples]
     return differing
 

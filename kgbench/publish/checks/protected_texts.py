@@ -9,7 +9,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish.checks import constraints, file_reading
+from kgbench.publish import file_reading
+from kgbench.publish.checks import constraints
 from kgbench.publish.checks.publication_files import PublicationFiles, suites
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.redaction import parse_json

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, ResourceError
-from kgbench.publish.checks import file_reading
+from kgbench.publish import file_reading
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.folder import contents, is_inside, is_state
 from kgbench.publish.signing import SUMS

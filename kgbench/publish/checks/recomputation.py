@@ -7,6 +7,7 @@ follow from the N-Quads and ``publication.json``, so they are made again and com
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -20,30 +21,25 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import KgbenchError, ResourceError
-from kgbench.model import Json
-from kgbench.pages.snapshot import View
-from kgbench.publish import recipe
-from kgbench.publish.addresses import Addresses
-from kgbench.publish.checks import file_reading
+from kgbench.publish import file_reading, recipe, redact, robots
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS
-from kgbench.publish.folder import STATE, Folder, claim, same
-from kgbench.publish.manifest import Manifest
-from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
+from kgbench.publish.documents import Documents
+from kgbench.publish.dumps import Packing
+from kgbench.publish.folder import STATE, Folder, checksum, claim, same
+from kgbench.publish.manifest import Dump, Manifest, Unit
 from kgbench.publish.recipe import Recipe
-from kgbench.publish.redaction import RedactionLevel
-from kgbench.publish.scrubbing import Scrubber
 from kgbench.publish.selection import select_parts
 from kgbench.publish.signing import KEYS, SUMS, signed_claim
-from kgbench.publish.site import Publishing
-from kgbench.secrets.publication_key import PublicationKey
+from kgbench.publish.site_files import SiteFiles
+from kgbench.publish.void import Statistics
 
 _REMEDY = "Publish again, or restore the file from a copy that you trust."
 _SHOWN = 300  # characters of a difference
 _LARGE = 50 << 20  # bytes of a file that is not compared line by line
 _TOLERANCE = 1e-12
-_GRAPHS = (".ttl", ".nt")
+_GRAPHS = (".ttl",)
 
 
 def check(published: PublicationFiles, rebuilt_folder: Path, *, alike: bool) -> Iterator[Fault]:
@@ -68,18 +64,24 @@ def check(published: PublicationFiles, rebuilt_folder: Path, *, alike: bool) -> 
             message = _difference(path, rebuilt[name], alike=alike)
             if message:
                 yield Fault("recomputed", "", name, message, _REMEDY)
-    signatures = _signatures(rebuilt)
+    made_otherwise = _signatures(rebuilt) | _dumps(rebuilt)
     own_folders = {name.partition("/")[0] for name in rebuilt if "/" in name}
     # A host may add files of its own, such as CNAME, but they are not part of the publication.
     listed = {match[2] for _, match in published.sums() if match is not None}
     for name in published.files:
         if (
             name not in rebuilt
-            and name not in signatures
+            and name not in made_otherwise
             and (name in listed or name.partition("/")[0] in own_folders)
         ):
             message = "Nothing in the dumps gives rise to this file."
             yield Fault("recomputed", "", name, message, "Remove it, or publish again.")
+
+
+def _dumps(rebuilt: Mapping[str, Path]) -> set[str]:
+    """Return the dumps of the current version, from which everything else is made."""
+    version = recipe.read(rebuilt[recipe.FILE], Path()).versions[-1]
+    return {dump.path for dump in version.dumps}
 
 
 def _signatures(rebuilt: Mapping[str, Path]) -> set[str]:
@@ -101,62 +103,51 @@ def rebuilt_publication(published: PublicationFiles) -> Iterator[tuple[Path, boo
         if recipe.FILE not in published.files:
             raise ResourceError("the file is missing")
         loaded = recipe.read(published.files[recipe.FILE], out)
-        _publish(published, loaded, Path(scratch) / "store" / "snapshots" / "dumps")
+        _write(published, loaded)
         yield out, loaded.software == recipe.software()
 
 
-def _publish(published: PublicationFiles, loaded: Recipe, snapshot: Path) -> None:
-    snapshot.mkdir(parents=True)
-    database = ox.Store(str(snapshot))
-    for dump in published.dumps:
-        file_reading.load(database, dump, None, ox.NamedNode(f"urn:file:{dump.name}"))
-    database.flush()
-    del database  # closes it, so that other processes can open it
+def _write(published: PublicationFiles, loaded: Recipe) -> None:
+    """Write the files of the publication from its dumps, except for these."""
     settings = replace(loaded.settings, signer=_Unsigned() if loaded.signed else None)
-    view = View(snapshot, None, settings.base)
-    selected = select_parts(view, settings)
-    addresses = _PublishedAddresses(loaded.store, settings.base, runs=selected.runs_of_passes)
-    rules = RedactionRules(
-        RedactionLevel.NONE, _NoScrubber(), PublicationKey.unkept(), RedactionLevel.NONE
-    )
-    lock = claim(settings.out)
-    try:
-        Publishing(
+    with redact.published_store(published.dumps, settings.base, trusted=False) as view:
+        canaries = robots.canaries(view, select_parts(view, settings).suites)
+        files = SiteFiles(
             settings=settings,
             view=view,
-            parts=selected,
+            where=Documents(loaded.store, settings.base),
+            canaries=canaries,
+            packing=Packing(settings.compression, None, "; ".join(canaries)),
             progress=lambda *_: None,
-            rules=rules,
-            addresses=addresses,
-            dump_outgoing=_DumpReader(view.database, addresses, rules, published.dumps),
-            versions=loaded.versions[:-1],
-        ).run()
-    finally:
-        lock.close()
+        )
+        units = dict(sorted(_unit(published, path) for path in published.dumps))
+        parts = [dump for unit in units.values() for dump in unit.dumps]
+        content = hashlib.sha256("".join(dump.content for dump in parts).encode()).hexdigest()
+        whole = f"data/all.nq{files.packing.suffix}"
+        sha256, size = checksum(published.files[whole]) if whole in published.files else ("", 0)
+        lock = claim(settings.out)
+        folder = Folder(settings.out)
+        try:
+            folder.keep({whole: sha256, **{dump.path: dump.sha256 for dump in parts}})
+            earlier = Manifest(settings.base, {}, list(loaded.versions[:-1]))
+            files.write(folder, earlier, units, Dump(whole, size, sha256, content))
+            files.finish(folder, Manifest())
+        finally:
+            folder.close()
+            lock.close()
 
 
-class _PublishedAddresses(Addresses):
-    """Addresses for a database with published IRIs.
-
-    Pages still need the IRIs that things had in the store.
-    """
-
-    @property
-    def moves(self) -> bool:
-        """Return false, because nothing is moved a second time."""
-        return False
-
-    def outgoing(self, iri: str) -> str:
-        """Return the IRI itself."""
-        return iri
-
-    def stored_iri(self, iri: str) -> str:
-        """Return the published IRI of a part, which the database has."""
-        return self.within(iri)
-
-    def original(self, iri: str) -> str:
-        """Return the IRI in the database, which is the published one."""
-        return self.published(iri)
+def _unit(published: PublicationFiles, path: Path) -> tuple[str, Unit]:
+    """Return a part of the data with its name, read from its dump."""
+    name, statistics, hasher = published.name(path), Statistics(), hashlib.sha256()
+    with file_reading.opened(path, None) as content:
+        while chunk := content.read(1 << 20):
+            hasher.update(chunk)
+    with file_reading.opened(path, None) as content:
+        statistics.add(ox.parse(content, ox.RdfFormat.N_QUADS))
+    sha256, size = checksum(path)
+    dump = Dump(name, size, sha256, hasher.hexdigest())
+    return path.name.partition(".nq")[0], Unit("", {name: sha256}, (dump,), statistics.facts())
 
 
 class _Unsigned:
@@ -167,44 +158,6 @@ class _Unsigned:
 
     def seal(self, folder: Folder, manifest: Manifest) -> None:
         """Sign nothing."""
-
-
-class _NoScrubber(Scrubber):
-    """A scrubber that changes nothing, because the published texts have been scrubbed."""
-
-    def text(self, value: str) -> str:
-        """Return the text itself."""
-        return value
-
-    def json(self, value: Json, name: str = "") -> Json:  # noqa: ARG002 - as a scrubber has it
-        """Return the value itself."""
-        return value
-
-    def revealed(self, iri: str) -> None:  # noqa: ARG002 - as a scrubber has it
-        """Return nothing, because no statement is left out a second time."""
-        return
-
-    def tells(self, text: str) -> bool:  # noqa: ARG002 - as a scrubber has it
-        """Return false, because no text is left out a second time."""
-        return False
-
-
-class _DumpReader(QuadRedactor):
-    """Reads the quads of a graph from the dumps, in their order."""
-
-    def __init__(
-        self, database: ox.Store, addresses: Addresses, rules: RedactionRules, dumps: list[Path]
-    ) -> None:
-        super().__init__(database, addresses, rules)
-        self._dumps = dumps
-
-    def recorded(self, name: str) -> Iterator[ox.Quad]:
-        """Yield the quads of a graph."""
-        graph = ox.NamedNode(name)
-        for dump in self._dumps:
-            with file_reading.opened(dump, None) as content:
-                quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-                yield from (quad for quad in quads if quad.graph_name == graph)
 
 
 def _difference(path: Path, rebuilt_path: Path, *, alike: bool) -> str:

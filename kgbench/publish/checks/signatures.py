@@ -11,7 +11,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
-from kgbench.publish.checks import file_reading
+from kgbench.publish import file_reading
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.claims import PLACE as CLAIMS

@@ -13,7 +13,7 @@ import pytest
 
 from kgbench.errors import SignatureError
 from kgbench.plugins.harvest.harvester import harvest
-from kgbench.publish.checks import file_reading
+from kgbench.publish import file_reading
 from kgbench.publish.checks.signatures import digest
 from kgbench.publish.signing import Signer
 from kgbench.signing import proofs

@@ -16,7 +16,7 @@ from kgbench.errors import QueryError, ResourceError
 from kgbench.plugins.harvest import shared_runs, sources
 from kgbench.plugins.harvest.leaderboard import _trusted_sources
 from kgbench.plugins.harvest.shared_runs import PublishedRun
-from kgbench.publish.checks import file_reading
+from kgbench.publish import file_reading
 from kgbench.signing.keys import SigningKey
 from kgbench.store import open_reader
 from tests.plugins.harvest.conftest import (

@@ -76,7 +76,7 @@ def test_codes_are_those_of_the_european_registers(stated: list[ox.Quad]) -> Non
     ):
         assert all(iri.startswith(EU) for iri in objects(stated, predicate)), predicate
     formats = {q.object.value for q in stated if q.predicate.value == DCTERMS["format"]}
-    assert {f"{EU}file-type/{name}" for name in ("RDF_N_QUADS", "JSON_LD")} <= formats
+    assert {f"{EU}file-type/{name}" for name in ("RDF_N_QUADS", "RDF_TURTLE")} <= formats
     assert objects(stated, SKOS.exactMatch) == {f"{EU}licence/CC_BY_4_0"}
 
 

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.importers.rdf import parsing
-from kgbench.publish.checks import Report, Verdict, check, file_reading
+from kgbench.publish import file_reading
+from kgbench.publish.checks import Report, Verdict, check
 from kgbench.publish.settings import PASSWORD
 from kgbench.secrets import key_patterns
 from tests.publish.checks.published_folder import NAMES, Copy, unpacked

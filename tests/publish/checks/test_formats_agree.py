@@ -24,14 +24,13 @@ def terms(path: Path) -> set[tuple[Any, ...]]:
 
 
 def test_formats_have_the_same_terms(site: Path) -> None:
-    """Turtle, N-Triples and JSON-LD of a resource have the same statements, term for term."""
+    """Turtle and JSON-LD of a resource have the same statements, term for term."""
     documents = sorted(site.rglob("*.jsonld"))
     compared = [path for path in documents if path.with_suffix(".ttl").exists()]
-    assert len(compared) > 100
+    assert len(compared) > 30
     for path in compared:
         turtle = terms(path.with_suffix(".ttl"))
         assert terms(path) == turtle, path
-        assert terms(path.with_suffix(".nt")) == turtle, path
 
 
 def test_executions_are_published_as_turtle_only(site: Path) -> None:

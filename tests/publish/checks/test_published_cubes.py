@@ -12,7 +12,7 @@ import pytest
 
 from kgbench.publish.checks import check
 from kgbench.vocab import DCTERMS, KGB, PROV, QB, RDF
-from tests.publish.checks.published_folder import BASE, NAMES, SUMS, Copy, unpacked
+from tests.publish.checks.published_folder import BASE, NAMES, SUMS, Copy
 from tests.publish.checks.test_tampering import renew
 
 DOCUMENT = f"{BASE}leaderboard/kgbench-1"
@@ -70,14 +70,6 @@ def test_cubes_say_what_they_are(tables: ox.Store) -> None:
     for one in _of_type(tables, QB.DataSet):
         if one.value.startswith(DOCUMENT):
             assert [prop for prop in wanted if not _values(tables, one, prop)] == []
-
-
-def test_formats_agree(site: Path) -> None:
-    """Turtle, N-Triples and JSON-LD state the same."""
-    turtle = {str(q.triple) for q in ox.parse(path=str(site / FILE))}
-    for form in (ox.RdfFormat.N_TRIPLES, ox.RdfFormat.JSON_LD):
-        packed = site / FILE.replace(".ttl", f".{form.file_extension}.zst")
-        assert turtle == {str(q.triple) for q in ox.parse(unpacked(packed), form)}
 
 
 def test_a_changed_cube_is_found(copy: Copy) -> None:

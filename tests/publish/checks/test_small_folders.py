@@ -14,11 +14,11 @@ import pytest
 import pyzipper
 
 from kgbench.errors import PublicationRefused, ResourceError
+from kgbench.publish import file_reading
 from kgbench.publish.checks import (
     Report,
     check,
     constraints,
-    file_reading,
     graphs,
     publication_files,
 )
@@ -66,16 +66,6 @@ def told(report: Report, constraint: str) -> list[tuple[str, str]]:
     return [(one.file, one.message) for one in report.faults if one.constraint == constraint]
 
 
-def test_files_of_a_relative_folder_are_named_whole(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Faults name files by their paths within the folder, wherever the command is started."""
-    monkeypatch.chdir(folder.parent)
-    (folder / CATALOG).write_text(f"{CATALOGUE}<{BASE}{DATA}> <{DCAT.byteSize}> 7 .")
-    files = {file for file, _ in told(check(Path("site"), names=NAMES), "distribution-size")}
-    assert files == {DATA}
-
-
 def test_a_term_too_long_for_the_parser_is_unreadable(folder: Path) -> None:
     """A text of more than 16 MiB, at which the parser gives up, is reported with its file."""
     (folder / DATA).write_text(f'<urn:a> <urn:b> "{" " * (17 << 20)}" .\n')
@@ -84,30 +74,12 @@ def test_a_term_too_long_for_the_parser_is_unreadable(folder: Path) -> None:
     assert "buffer maximal size" in message
 
 
-def test_embedded_metadata_that_cannot_be_read(folder: Path) -> None:
-    """Broken or deeply nested JSON-LD is reported, and the data set beside it is checked."""
-    messages = [said for _, said in told(check(folder, names=NAMES), "fsf-f4-01m")]
-    assert sum("The embedded JSON-LD cannot be read" in one for one in messages) == 2
-    assert "The embedded Dataset has no license." in messages
-    assert "The embedded Dataset has no name." not in messages
-
-
 def test_links_by_the_address_of_the_site(folder: Path) -> None:
     """An absolute link into the site is followed like others, and an invalid link is reported."""
     links = [said for _, said in told(check(folder, names=NAMES), "dead-link") if "link" in said]
     assert f"The link {BASE}lost/ does not lead to a file." in links
     assert "The link http://[x/ is not a valid address." in links
     assert not [one for one in links if f"{BASE} " in one]
-
-
-def test_downloads_are_held_to_what_is_said_of_them(folder: Path) -> None:
-    """A file is compared with its own checksum only, and none outside the folder is read."""
-    report = check(folder, names=NAMES)
-    assert told(report, "distribution-checksum") == []
-    assert told(report, "distribution-size") == []
-    assert told(report, "media-type") == []
-    lost = (CATALOG, f"It refers to {BASE}data/lost.nq, but there is no such file.")
-    assert [one for one in told(report, "dead-link") if one[0] == CATALOG] == [lost]
 
 
 def test_links_are_reported_and_not_followed(folder: Path) -> None:

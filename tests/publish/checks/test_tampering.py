@@ -68,12 +68,11 @@ def added(name: str, text: str) -> Change:
 #: The change, the file that must be named, and words of the message.
 PLANTED: dict[str, tuple[Change, str, str]] = {
     "score in the Turtle of a dialogue": (
-        sub(TURTLE, r'metric:f1 "[0-9.]+"', 'metric:f1 "0.75"'), TURTLE, "0.75"),
+        sub(TURTLE, r'/f1> "[0-9.]+"', '/f1> "0.75"'), TURTLE, "0.75"),
     "score in the page of a dialogue": (sub(PAGE, r">0\.500<|>0\.5<|>1<", ">0.9<"), PAGE, "0.9"),
     "forged answer in the Turtle": (sub(TURTLE, "a-n-n-e", "a-n-n-a"), TURTLE, "a-n-n-a"),
     "forged answer in the page": (sub(PAGE, "a-n-n-e", "a-n-n-a"), PAGE, "a-n-n-a"),
-    "forged answer in the dump": (packed(RUN, b"a-n-n-e", b"a-n-n-a"), RUN,
-                                "checksum in the catalogue"),
+    "forged answer in the dump": (packed(RUN, b"a-n-n-e", b"a-n-n-a"), PAGE, "a-n-n-a"),
     "number on the leaderboard": (sub(BOARD, r">0\.\d+<", ">0.999<"), BOARD, "0.999"),
     "number in a figure": (sub("figures/kgbench-1-leaderboard.svg", r"\d\.\d{2,}", "9.87654"),
                            "figures/kgbench-1-leaderboard.svg", "9.87654"),
@@ -86,7 +85,7 @@ PLANTED: dict[str, tuple[Change, str, str]] = {
     "relabelled model on its page": (sub("model/oracle/index.html", r"<h1>[^<]*", "<h1>winner"),
                                      "model/oracle/index.html", "winner"),
     "relabelled model in JSON-LD": (
-        sub("model/oracle.jsonld", r'"rdfs:label": "[^"]+"', '"rdfs:label": "winner"'),
+        sub("model/oracle.jsonld", r'#label":\[{"@value":"[^"]+"', '#label":[{"@value":"winner"'),
         "model/oracle.jsonld", "winner"),
     "term taken from the vocabulary": (sub("ns.ttl", r"(?m)^kgb:redacted", "kgb:promise"), "ns.ttl",
                                        "promise"),
@@ -95,20 +94,20 @@ PLANTED: dict[str, tuple[Change, str, str]] = {
     "wrong checksum in schema.org": (sub("index.html", r'"sha256": "[0-9a-f]{64}"',
                                          f'"sha256": "{"0" * 64}"'), "index.html", "0000"),
     "wrong checksum in the catalogue": (
-        sub("catalog.nt", r'checksumValue> "[0-9A-Fa-f]{64}"', f'checksumValue> "{"0" * 64}"'),
-        "catalog.nt", "0000"),
+        sub("catalog.ttl", r'checksumValue "[0-9A-Fa-f]{64}"', f'checksumValue "{"0" * 64}"'),
+        "catalog.ttl", "0000"),
     "canary taken from a page": (sub(PAGE, "canary GUID", ""), PAGE, "canary"),
     "canary taken from a dump": (packed("data/run-1.nq.zst", b"canary GUID", b""),
                                  "data/run-1.nq.zst", ""),
     "canary removed": (sub("canary.txt", r"(?s).*", ""), "canary.txt", "missing"),
     "robots let in": (sub("robots.txt", "Disallow", "Allow"), "robots.txt", "Allow"),
-    "score in tables as N-Triples": (packed("leaderboard/kgbench-1.nt.zst", b"#mean>", b"#median>"),
-                                     "leaderboard/kgbench-1.nt.zst", "N-Quads"),
-    "score in tables as JSON-LD": (
-        packed("leaderboard/kgbench-1.jsonld.zst", b"kgb:mean", b"kgb:median"),
-        "leaderboard/kgbench-1.jsonld.zst", "N-Quads"),
+    "score in the cubes": (sub("leaderboard/kgbench-1.ttl", "kgb:mean", "kgb:median"),
+                           "leaderboard/kgbench-1.ttl", "median"),
+    "score in the claims": (sub("claims.ttl", "kgb:mean", "kgb:median"), "claims.ttl", "median"),
     "number of triples": (sub("void.ttl", r"void:triples \d+", "void:triples 7"), "void.ttl", "7"),
-    "licence": (sub("void.nt", r"void#triples> \"\d+", 'void#triples> "7'), "void.nt", "7"),
+    "number of triples in JSON-LD": (
+        sub("void.jsonld", r'(void#triples":\[\{[^}]*"@value":)"\d+', r'\g<1>"7'),
+        "void.jsonld", "7"),
     "query behind a figure": (sub("queries/run-usage.rq", "SELECT", "SELECT DISTINCT"),
                               "queries/run-usage.rq", "DISTINCT"),
     "title of a version": (sub("version/1.ttl", r'"[^"]*ersion[^"]*"', '"other version"'),
@@ -172,7 +171,7 @@ def test_changes_are_found_although_checksums_are_renewed(copy: Copy) -> None:
             if any(words in one for one in told(report, file))
         }
 
-    assert rounds(PLANTED, found) < 8
+    assert rounds(PLANTED, found) < 9
 
 
 def test_listed_files_that_nothing_gives_rise_to_are_reported(copy: Copy) -> None:

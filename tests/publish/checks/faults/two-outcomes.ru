@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: shapes/Evaluation MaxCount
-# node: pass/1/oracle/Spell-10/0-w3c452462/0
+# node: pass/1/oracle/Spell-10/0-w1acf6cbe/0
 BASE <https://w3id.org/example/bench/>
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 PREFIX outcome: <https://w3id.org/kgbench/outcome/>
 
-INSERT DATA { GRAPH <graph/pass/1> { <pass/1/oracle/Spell-10/0-w3c452462/0> kgb:outcome outcome:empty } }
+INSERT DATA { GRAPH <graph/pass/1> { <pass/1/oracle/Spell-10/0-w1acf6cbe/0> kgb:outcome outcome:empty } }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # constraint: undeclared-metric
-# node: pass/1/oracle/Spell-10/0-w3c452462/0
+# node: pass/1/oracle/Spell-10/0-w1acf6cbe/0
 BASE <https://w3id.org/example/bench/>
 
-INSERT DATA { GRAPH <graph/pass/1> { <pass/1/oracle/Spell-10/0-w3c452462/0> <https://w3id.org/kgbench/metric/Spell/1.0/charm> 1.0e0 } }
+INSERT DATA { GRAPH <graph/pass/1> { <pass/1/oracle/Spell-10/0-w1acf6cbe/0> <https://w3id.org/kgbench/metric/Spell/1.0/charm> 1.0e0 } }

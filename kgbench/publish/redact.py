@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published store: what may leave a store, with published IRIs, as dumps and as a database.
+
+Each part of the store (its catalogue, each run with its passes, and the rest) is redacted into a
+dump. Unchanged parts keep their dumps. All dumps together are loaded into a database, and whatever
+else belongs to a publication is made from this database alone, so that the code behind pages,
+tables and metadata never meets what is withheld. The dumps of an encrypted publication have texts
+that its pages leave out, so its database is filled by a second, stricter redaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyoxigraph as ox
+
+from kgbench.analysis.scores import CHOOSING
+from kgbench.model import Json
+from kgbench.pages import things
+from kgbench.pages.snapshot import View
+from kgbench.publish import file_reading
+from kgbench.publish.addresses import Addresses
+from kgbench.publish.dumps import DumpWriter, Packing, as_bytes
+from kgbench.publish.folder import Folder
+from kgbench.publish.manifest import Dump, Manifest, Unit
+from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
+from kgbench.publish.selection import PublishedParts, RunPart, dialogues_in
+from kgbench.publish.void import Statistics
+from kgbench.publish.workers import Pool, Progress, workers
+from kgbench.rdf import canonical_json, digest
+from kgbench.rdf.queries import BoundQuery
+from kgbench.vocab import KGB, RDF
+
+CATALOGUE, OTHER = "catalogue", "other"
+_QUADS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The redaction of a store: its snapshot, the published parts, and the rules.
+
+    ``rules`` apply to dumps, and ``page_rules`` to the database.
+    """
+
+    snapshot: str
+    parts: PublishedParts
+    addresses: Addresses
+    rules: RedactionRules
+    page_rules: RedactionRules
+    packing: Packing
+    out: Path
+
+    def graphs(self) -> dict[str, tuple[str, ...]]:
+        """Return the graphs of each part, by its name."""
+        parts: dict[str, tuple[str, ...]] = {CATALOGUE: (self.parts.catalogue,)}
+        if self.parts.others:
+            parts[OTHER] = tuple(graph for graph, _ in self.parts.others)
+        return parts | {run.name: run.graphs for run in self.parts.runs}
+
+    def keys(self, view: View) -> dict[str, str]:
+        """Return the key of each part: a digest of what its dump depends on."""
+        rules, addresses, stamps = self.rules, self.addresses, self.parts.stamps
+        declared = [str(quad.object) for quad in _values(view.database, KGB.declaredDigest)]
+        invalidations: list[Json] = [
+            [thing, stamps.get(graph, "")]
+            for graph, thing in self.parts.others
+            if KGB.Invalidation in things.kinds(view, thing)
+        ]
+        common: list[Json] = [
+            addresses.store,
+            addresses.base,
+            dict(addresses.renamed),
+            [int(rules.level), int(rules.page_level)],
+            sorted(rules.scrubber.names),
+            rules.scrubber.secrets.identity(),
+            rules.key.tag("state", ""),
+            self.packing.suffix,
+            rules.key.tag("password", self.packing.password or ""),
+            self.packing.comment,
+            _code(),
+            sorted(declared),
+            invalidations,
+        ]
+        keys = {}
+        for name, graphs in self.graphs().items():
+            about: list[Json] = [[graph, stamps.get(graph, "")] for graph in graphs]
+            if name == CATALOGUE:
+                about += [sorted(self.parts.graphs), sorted(self.parts.unused)]
+            keys[name] = digest(canonical_json([common, about]))
+        return keys
+
+
+def _values(database: ox.Store, predicate: str) -> Iterator[Any]:
+    return database.quads_for_pattern(None, ox.NamedNode(predicate), None)
+
+
+def _code() -> str:
+    """Return the SHA-256 over the code of redaction."""
+    hasher = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        hasher.update(path.name.encode() + path.read_bytes())
+    return hasher.hexdigest()
+
+
+class RedactedPart(NamedTuple):
+    """A redacted part: its dump (unless it is unchanged), facts, and number of changed files.
+
+    ``loaded`` is the file to load into the database.
+    """
+
+    dump: Dump | None
+    facts: dict[str, Any]
+    changed: int
+    loaded: Path
+
+
+class Redactor:
+    """Redacts parts of a store, in one process."""
+
+    def __init__(self, redaction: Redaction, journal: str) -> None:
+        self._redaction = redaction
+        self._journal = journal
+        view = View(Path(redaction.snapshot), None, redaction.addresses.store)
+        self._dumped = QuadRedactor(view.database, redaction.addresses, redaction.rules)
+        self._shown = QuadRedactor(view.database, redaction.addresses, redaction.page_rules)
+
+    def part(
+        self, name: str, graphs: tuple[str, ...], known: Unit | None, *, unchanged: bool
+    ) -> RedactedPart:
+        """Write the dump of a part, unless it is ``unchanged``, and its content for the database.
+
+        ``known`` is the part in the last publication.
+        """
+        redaction = self._redaction
+        folder = Folder(redaction.out, self._journal)
+        try:
+            if unchanged and known is not None:
+                dump, facts = known.dumps[0], known.facts
+            else:
+                dump, facts = self._write_dump(folder, name, graphs, known)
+            loaded = redaction.out / dump.path
+            if redaction.rules != redaction.page_rules:
+                loaded = folder.work(f"{name}.nq")
+                with loaded.open("wb") as out:
+                    for quads in self._subjects(self._shown, name, graphs):
+                        out.write(as_bytes(quads))
+            return RedactedPart(dump, facts, folder.changed, loaded)
+        finally:
+            folder.close()
+
+    def _write_dump(
+        self, folder: Folder, name: str, graphs: tuple[str, ...], known: Unit | None
+    ) -> tuple[Dump, dict[str, Any]]:
+        packing, statistics = self._redaction.packing, Statistics()
+        writer = DumpWriter(folder, f"data/{name}.nq", packing)
+        writer.write(f"# {packing.comment}\n".encode())
+        waiting: list[ox.Quad] = []
+        for quads in self._subjects(self._dumped, name, graphs):
+            statistics.add(quads)
+            waiting += quads
+            if len(waiting) >= _QUADS_AT_ONCE:
+                writer.write(as_bytes(waiting))
+                waiting.clear()
+        writer.write(as_bytes(waiting))
+        dump = writer.finish(next(iter(known.dumps), None) if known else None)
+        return dump, statistics.facts()
+
+    def _subjects(
+        self, redactor: QuadRedactor, name: str, graphs: tuple[str, ...]
+    ) -> Iterator[list[ox.Quad]]:
+        """Yield the published quads of a part by subject."""
+        if name == CATALOGUE:
+            yield from _needed(redactor, self._redaction.parts)
+        else:
+            for graph in graphs:
+                yield from redactor.graph(graph)
+
+
+def _needed(redactor: QuadRedactor, parts: PublishedParts) -> Iterator[list[ox.Quad]]:
+    """Yield the catalogue by subject, without what no published run needs.
+
+    Cases of suites without a published run are always left out, because nobody decided whether
+    their texts may be published.
+    """
+
+    def published(iris: Iterable[str]) -> set[str]:
+        return {redactor.node(iri).value for iri in iris}
+
+    unused = published(parts.unused)
+    of_runs = {
+        KGB.ResultGraph: published(parts.graphs),
+        KGB.Model: published(parts.models),
+        KGB.Reviewer: published(parts.reviewers),
+    }
+    for quads in redactor.graph(parts.catalogue):
+        statements = {(q.predicate.value, str(getattr(q.object, "value", ""))) for q in quads}
+        kinds = {value for name, value in statements if name == RDF.type}
+        subject = str(quads[0].subject).strip("<>")
+        if subject in unused:
+            continue
+        if KGB.Case in kinds:
+            if any(name == KGB.suite and value in parts.suites for name, value in statements):
+                yield quads
+        elif not parts.partial or all(
+            subject in iris for kind, iris in of_runs.items() if kind in kinds
+        ):
+            yield quads
+
+
+def redact(
+    redaction: Redaction,
+    view: View,
+    folder: Folder,
+    earlier: Manifest,
+    *,
+    processes: int,
+    progress: Progress,
+) -> tuple[dict[str, Unit], list[Path]]:
+    """Redact a store; return its parts by name, and the files that fill the published store.
+
+    ``progress`` is called with the numbers of dialogues that are done and to do.
+    """
+    runs: dict[str, RunPart] = {run.name: run for run in redaction.parts.runs}
+    keys = redaction.keys(view)
+    kept = {name: earlier.keep(folder, name, key) for name, key in keys.items()}
+    sizes = {
+        name: dialogues_in(view.database, runs[name].graph)
+        for name in runs
+        if kept[name] is None or redaction.rules != redaction.page_rules
+    }
+    done, total = 0, sum(sizes.values())
+    units, loaded = {}, []
+    with workers(partial(Redactor, redaction), processes, total) as pool:
+        pending = {
+            name: _start(pool, name, graphs, kept[name] or earlier.units.get(name), kept[name])
+            for name, graphs in redaction.graphs().items()
+        }
+        for name, result in pending.items():
+            part = result()
+            assert part.dump is not None
+            files = {part.dump.path: part.dump.sha256}
+            units[name] = Unit(keys[name], files, (part.dump,), part.facts)
+            loaded.append(part.loaded)
+            folder.keep(files)
+            folder.changed += part.changed
+            done += sizes.get(name, 0)
+            progress(done, total, "redacted dialogues")
+    return dict(sorted(units.items())), loaded
+
+
+def _start(
+    pool: Pool[Redactor],
+    name: str,
+    graphs: tuple[str, ...],
+    known: Unit | None,
+    kept: Unit | None,
+) -> Any:
+    return pool.submit(Redactor.part, name, graphs, known, unchanged=kept is not None)
+
+
+class PublishedView(View):
+    """The published store; it never changes, so results of queries of its catalogue are cached.
+
+    Each table asks for tasks, metrics and models, and each page has several tables. The results
+    are as large as the catalogue, whatever the number of dialogues.
+    """
+
+    def __init__(self, path: Path, base: str) -> None:
+        super().__init__(path, None, base)
+        self.tables = {}
+        self._results: dict[str, list[Any]] = {}
+
+    def query(self, text: str) -> Any:
+        """Return the result of a query."""
+        if not isinstance(text, BoundQuery) or text.name not in CHOOSING:
+            return super().query(text)
+        if text not in self._results:
+            self._results[text] = list(super().query(text))
+        return self._results[text]
+
+
+@contextmanager
+def published_store(
+    files: Iterable[Path], base: str, *, trusted: bool = True
+) -> Iterator[PublishedView]:
+    """Load dumps into a database in a temporary folder, which is removed at the end.
+
+    Raises :class:`~kgbench.publish.file_reading.Unreadable` for dumps by others, which are not
+    ``trusted``, if they are nested too deeply for the parser.
+    """
+    with tempfile.TemporaryDirectory(prefix="kgbench-publish-") as scratch:
+        snapshot = Path(scratch) / "snapshots" / "published"
+        snapshot.mkdir(parents=True)
+        database = ox.Store(str(snapshot))
+        for path in files:
+            if not trusted:
+                file_reading.refuse_too_deep(path, None)
+            with file_reading.opened(path, None) as content:
+                database.bulk_load(content, ox.RdfFormat.N_QUADS)
+        database.flush()
+        del database  # closes it, so that it can be opened for reading
+        yield PublishedView(snapshot, base)

@@ -42,9 +42,9 @@ def aggregates() -> Iterator[str]:
 
 def leaderboard(view: View) -> str:
     """Return the query behind the leaderboard, over the main metrics of all tasks."""
-    from kgbench.serve.analyses import example
+    from kgbench.pages.filled_queries import filled_query
 
-    return example(view, {"name": "score-histograms"})
+    return filled_query(view, {"name": "score-histograms"})
 
 
 def pages(view: View) -> dict[str, list[str]]:

@@ -35,7 +35,6 @@ def test_patterns_are_found_as_in_a_store(beneath):
         assert sorted(map(str, found)) == sorted(map(str, wanted)), pattern
 
 
-
 def test_statements_of_two_graphs_are_grouped_once():
     """A value in two graphs is one value; subjects and values keep the order of the quads."""
     assert by_subject(QUADS) == {

@@ -19,9 +19,11 @@ from typing import Annotated
 
 from kgbench.analysis import scores as fetch
 from kgbench.analysis.declarations import TESTS, ScoreSet, score_set
+from kgbench.analysis.display_names import display_names
 from kgbench.analysis.estimands import AVAILABLE, CASES, DIALOGUES, check_estimand, find_estimand
 from kgbench.analysis.inference import Inference, inference
 from kgbench.analysis.intervals import Bounds
+from kgbench.analysis.published_standings import with_published
 from kgbench.analysis.ranking import (
     Case,
     Rivals,
@@ -96,6 +98,10 @@ def leaderboard(
         float, Option("Level of the tests against the best.", min=0, max=1, panel="Tests")
     ] = 0.05,
     common: Common = False,
+    published: Annotated[
+        bool,
+        Option("Add the scores that papers print of models without dialogues.", panel="Scores"),
+    ] = False,
 ) -> Table:
     """Rank models by one combined score.
 
@@ -104,11 +110,17 @@ def leaderboard(
     [(1, 'baseline:oracle'), (2, 'baseline:noisy?rate=0.6&seed=7')]
     """
     combined = score_set(set, declared).at(round)
+    if published and common:
+        raise QueryError("printed scores are means over all tasks: leave out --common")
     if not significance and test is None:
-        return standings_table(store, selection, combined, common=common)
-    return leaders(
-        store, selection, combined, test=test, estimand=estimand, alpha=alpha, common=common
-    )
+        table = standings_table(store, selection, combined, common=common)
+    else:
+        table = leaders(
+            store, selection, combined, test=test, estimand=estimand, alpha=alpha, common=common
+        )
+    if not published:
+        return table
+    return with_published(table, selection.suite, combined.name, display_names(store))
 
 
 def leaders(

@@ -75,13 +75,17 @@ def report(
             "totals": costs,
             "without_row": without_row,
             "leaderboard": json.loads(render(results.table, "json")),
+            "published": None
+            if results.published is None
+            else json.loads(render(results.published, "json")),
             "outcomes": {model: by_fact(found) for model, found in results.endings.items()},
             "warnings": results.warnings,
             "worst": [item.as_json() for item in results.worst],
         }
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
-    typer.echo(render(results.table, "table"), nl=False)
+    for table in filter(None, (results.published, results.table)):
+        typer.echo(render(table, "table"), nl=False)
     if without_row:
         echo_visible(f"No row, because no dialogue has ended or failed: {', '.join(without_row)}.")
     _print_results(store, results, location)

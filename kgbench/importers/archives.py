@@ -81,7 +81,7 @@ def result_files(path: Path) -> list[Path]:
     inside = [each for each in sorted(path.rglob("*")) if each.is_file()]
     archives = [each for each in inside if _suffix(each.name) == ".zip"]
     members = [_Member(str(each), each.stat().st_size) for each in inside if each not in archives]
-    found = _result_members(str(path), members) if members or not archives else []
+    found = _selected(members) if archives else _result_members(str(path), members)
     return [*(Path(member.filename) for member in found), *archives]
 
 
@@ -174,15 +174,20 @@ def _member_name(path: Path, filename: str) -> str:
     return f"{path.name}/{PurePosixPath(filename).name}"
 
 
-def _result_members(name: str, members: list[Any]) -> list[Any]:
-    """Select the members with "result" in their name, else all ``.json`` files."""
-    if len(members) > MAX_MEMBERS:
-        raise ImportRefused(f"{name}: {len(members)} files are too many for a result archive")
+def _selected(members: list[Any]) -> list[Any]:
+    """Return the members with "result" in their name, else all ``.json`` files."""
     documents = [m for m in members if _is_document(m.filename)]
-    selected = _without_yaml_copies(
+    return _without_yaml_copies(
         [m for m in documents if "result" in PurePosixPath(m.filename).name.lower()]
         or [m for m in documents if _suffix(m.filename) == _JSON]
     )
+
+
+def _result_members(name: str, members: list[Any]) -> list[Any]:
+    """Select the result files of an archive or a folder; there must be some."""
+    if len(members) > MAX_MEMBERS:
+        raise ImportRefused(f"{name}: {len(members)} files are too many for a result archive")
+    selected = _selected(members)
     if not selected:
         raise ImportRefused(
             f"{name}: no result file (*.json, *result*.yaml) among {len(members)} files"

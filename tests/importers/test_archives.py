@@ -75,6 +75,8 @@ def test_a_folder_has_result_files_and_archives(tmp_path: Path) -> None:
     assert found == [tmp_path / "one" / "a_result.json", tmp_path / "two" / "b.zip"]
     assert unread_members(tmp_path) == ["settings.json"]
     assert result_files(tmp_path / "notes.txt") == [tmp_path / "notes.txt"]
+    (tmp_path / "two" / "settings.yml").write_bytes(b"")
+    assert result_files(tmp_path / "two") == [tmp_path / "two" / "b.zip"]
     (tmp_path / "empty").mkdir()
     with pytest.raises(ImportRefused, match="no result file"):
         result_files(tmp_path / "empty")

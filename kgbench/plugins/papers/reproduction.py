@@ -21,6 +21,7 @@ from kgbench.analysis.declarations import score_set
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import leaders
 from kgbench.analysis.model_records import recorded, records
+from kgbench.analysis.printed import printed_rows
 from kgbench.analysis.rendering import as_markdown
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.sizes import sizes
@@ -28,7 +29,6 @@ from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.plugins.papers import text2kg
-from kgbench.plugins.papers.printed import printed_rows
 from kgbench.rdf.declared import shipped
 from kgbench.store.protocol import Store
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS

@@ -19,10 +19,10 @@ from kgbench.analysis import scores as fetch
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.inference import INDEPENDENT, inference
 from kgbench.analysis.intervals import Bounds, method_note, score_interval
+from kgbench.analysis.printed import printed_rows
 from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.plugins.papers.printed import printed_rows
 from kgbench.rdf import queries
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue

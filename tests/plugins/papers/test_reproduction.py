@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench import resources
+from kgbench.analysis.printed import printed_rows
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import app
@@ -19,7 +20,6 @@ from kgbench.errors import QueryError
 from kgbench.importers import text2kgbench
 from kgbench.importers.load import load
 from kgbench.plugins.papers import reproduction as papers
-from kgbench.plugins.papers.printed import printed_rows
 from kgbench.plugins.papers.reproduction import AGREES, DIFFERS, NO_RESULTS, UNEXPLAINED, Published
 from kgbench.store import open_store
 from tests import documented

@@ -106,7 +106,7 @@ def build_app(
     for name, module in modules.items():
         module.command(root)
         if not listed and hasattr(module, "subcommands"):
-            module.subcommands(words)
+            module.subcommands(root, words)
         panels[name.rstrip("_")] = _PANEL_OF.get(name) or getattr(module, "PANEL", _OTHERS)
     registered: list[Any] = [*root.registered_commands, *root.registered_groups]
     for each in registered:

@@ -74,24 +74,24 @@ Trust = Annotated[
     ),
 ]
 
-analyses = typer.Typer(
-    help="Analyse the scores in a store: tables over one suite and one evaluation pass.",
-    no_args_is_help=True,
-)
-
 
 def command(app: typer.Typer) -> None:
-    """Register the command."""
+    """Register the command, as yet without analyses."""
+    analyses = typer.Typer(
+        help="Analyse the scores in a store: tables over one suite and one evaluation pass.",
+        no_args_is_help=True,
+    )
     app.add_typer(analyses, name="analyze")
 
 
-def subcommands(words: Sequence[str] = ()) -> None:
+def subcommands(app: typer.Typer, words: Sequence[str] = ()) -> None:
     """Add a command for each analysis; skipped for the list of commands, to save time.
 
-    With the ``words`` of a command line after ``analyze``, only the command that they begin with
-    has its options: no other analysis is imported.
+    ``app`` has just got the command. With the ``words`` of a command line after ``analyze``, only
+    the command that they begin with has its options: no other analysis is imported.
     """
-    analyses.registered_commands = []
+    analyses = app.registered_groups[-1].typer_instance
+    assert analyses is not None
     for name, entry in INDEX.items():
         if words and words[0] != name:
             analyses.command(name, help=entry.summary, rich_help_panel=entry.group)(_listed)

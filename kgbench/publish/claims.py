@@ -79,7 +79,7 @@ def claims(standings: Iterable[SuiteResults], base: str) -> Iterator[tuple[str, 
         measures, has_cube = measures_of(table), is_cube(table)
         for row, observed in observations(table, standing.cube(base, BOARD)):
             name = str(row["model"])
-            model = table.iris["model"][name]
+            model = table.iris["model"].get(name, name)  # without a name, it is called by its IRI
             claim = node(claim_iri(base, standing, name))
             lines = "\n".join(inference_statements(claim.value, table))
             quads: list[ox.Quad] = [

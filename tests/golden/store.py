@@ -17,7 +17,7 @@ import pytest
 from kgbench import clock, software
 from kgbench.engine import tool_turns
 from kgbench.secrets import publication_key
-from kgbench.store import iris
+from kgbench.store import iris, publication_keys
 from tests.support import text2kg_data, text2sparql_data
 from tests.support.archives import dialogue_v3, record_v1, record_v2, record_v3, write_json
 from tests.support.commands import printed
@@ -142,6 +142,7 @@ def make(folder: Path) -> dict[str, str]:
         for name, words in STEPS.items():
             typed = [folder / word if (folder / word).exists() else word for word in words]
             said[name] = printed(*typed, "--json", "--store", folder / "store")
+        publication_keys.publication_key(str(folder / "store"))  # kept for all that is published
     return said
 
 

@@ -40,13 +40,6 @@ _MANY = (
 )
 
 
-def _models(view: View) -> list[tuple[str, str, str]]:
-    """Return IRI, name and display name of each model, sorted by name."""
-    display = display_names(view)
-    models = sorted(fetch.models(view).values(), key=lambda model: model.name)
-    return [(model.iri, model.name, display.get(model.name, model.name)) for model in models]
-
-
 def _leaderboard(
     view: View, suite: str | None, score_set: str = "main", choice: str = FIRST
 ) -> dict[str, Any]:
@@ -86,16 +79,26 @@ def _transcript(view: View, iri: str) -> dict[str, Any]:
 
 
 def _choices(view: View, suite: str | None) -> dict[str, Any]:
-    """Return the score sets and evaluation passes that a leaderboard can show, with labels.
+    """Return what the forms about a suite offer, with labels: score sets, passes, models, tasks.
 
-    All first passes are one choice, ``first``.
+    All first passes are one choice, ``first``. Only models and tasks with dialogues are offered.
     """
     passes = [(FIRST, "First (live or published)"), (LATEST, "Latest of each dialogue")]
     for iri, _, kind, started, _, _, of_suite in queries.rows(view, "list-passes"):
         if of_suite == suite and kind not in reading.ORIGINAL:
             label = str(kind).replace("reevaluation", "Re-evaluation")
             passes.append((str(iri), f"{label} of {moment(started)}"))
-    return {"sets": declarations.score_sets(), "passes": passes}
+    models, tasks = fetch.models(view), fetch.tasks(view)
+    graphs = [run.graph for run in reading.runs(view) if run.suite == suite]
+    executed = [each for graph in graphs for each in reading.executions(view, graph)]
+    asked = [models[iri] for iri in {each.model for each in executed} & set(models)]
+    given = [tasks[iri] for iri in {each.task for each in executed} & set(tasks)]
+    return {
+        "sets": declarations.score_sets(),
+        "passes": passes,
+        "models": sorted(((m.iri, m.name, m.shown) for m in asked), key=lambda m: m[2].lower()),
+        "tasks": sorted(((task.iri, task.name) for task in given), key=lambda task: task[1]),
+    }
 
 
 def _thing(view: View, iri: str, reveal: bool) -> dict[str, Any]:
@@ -117,7 +120,6 @@ def _table(
 ANALYSES: Mapping[str, Callable[..., Any]] = {
     "overview": home.overview,
     "choices": _choices,
-    "models": _models,
     "suites": home.suites,
     "dialogues": listed_dialogues,
     "judged": all_judged,

@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from kgbench.analysis import dialogue_search
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.selection import ALL, FIRST, select
 from kgbench.characters import one_line
@@ -190,16 +189,6 @@ def listed_dialogues(
         "run": selection.run,
         "runs": [(run.id, run.label) for run in runs_of(view) if run.suite == selection.suite],
         "run_name": None if selection.run is None else _run_name(view, selection.run),
-        "models": sorted(
-            (
-                (item.iri, item.name, names.get(item.name, item.name))
-                for item in fetch.models(view).values()
-            ),
-            key=lambda item: item[2].lower(),
-        ),
-        "tasks": sorted(
-            ((item.iri, item.name) for item in fetch.tasks(view).values()), key=lambda item: item[1]
-        ),
         "queries": [(name, {"suite": selection.suite}) for name in dialogue_search.QUERIES],
     }
 

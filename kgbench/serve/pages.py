@@ -123,9 +123,9 @@ class Pages:
             "suite": suite,
             "suites": suites,
             "wanted": list(zip(SIDES, wanted, strict=True)),
-            "models": await self._computing.get(view, "models"),
             "found": None,
             "problem": None,
+            **await self._computing.get(view, "choices", suite=suite),
         }
         status = 200
         if wanted[0] and wanted[1]:

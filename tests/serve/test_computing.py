@@ -32,7 +32,6 @@ from tests.serve.processes import is_running
 SUITE = f"{BASE}suite/kgbench-1"
 ARGUMENTS = {
     "overview": {},
-    "models": {},
     "suites": {},
     "leaderboard": {"suite": SUITE},
     "choices": {"suite": SUITE},

@@ -14,6 +14,7 @@ from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.vocab import BASE, KGB
 
 SELECT = f"SELECT ?r {{ GRAPH ?g {{ ?r a <{KGB.Run}> }} }}"
+SUITE = f"{BASE}suite/kgbench-1"
 EVERYTHING = "SELECT * { GRAPH ?g { ?s ?p ?o } }"
 
 
@@ -118,7 +119,9 @@ def test_a_defect_is_not_told_to_clients(answers, job):
     assert "Error" in refused["defect"] or "StopIteration" in refused["defect"]
 
 
-@pytest.mark.parametrize("job", [{"query": SELECT}, {"analysis": "models", "arguments": {}}])
+@pytest.mark.parametrize(
+    "job", [{"query": SELECT}, {"analysis": "choices", "arguments": {"suite": SUITE}}]
+)
 def test_damaged_snapshot_is_no_fault_of_who_asks(answers, job, tmp_path):
     """A damaged snapshot is reported as a defect, and the next job opens its own."""
     damaged = tmp_path / "1"
@@ -152,7 +155,8 @@ def test_unknown_machine_is_not_isolated(monkeypatch):
 def test_analyses_and_parsing_have_results(answers):
     """The result of an analysis is pickled, that of parsing is JSON."""
     found = answers(
-        {"analysis": "models", "arguments": {}}, {"read": "admit", "arguments": ["ASK {}"]}
+        {"analysis": "choices", "arguments": {"suite": SUITE}},
+        {"read": "admit", "arguments": ["ASK {}"]},
     )
     models, admitted = [payload for tag, payload in found if tag == worker.DATA]
 

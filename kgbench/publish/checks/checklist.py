@@ -88,7 +88,7 @@ def _entries(
     yield _catalogue(published, mldcat_shapes)
     yield _entry(
         "companions",
-        "claims, change feed, keys and signatures conform to their shapes",
+        "claims, keys and signatures conform to their shapes",
         graphs.companions(published),
     )
     yield _entry("files", "checksums are correct", files.check(published))

@@ -376,9 +376,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def moved(old: Mapping[str, Any], run: Run) -> dict[str, Any]:
     """Return the content of ``tests/costs.json`` after a run.
 
-    Tests that the run did not measure stay listed, unless it ran all and did not skip them.
+    Unmeasured tests of existing files stay listed; after a run of all tests, only skipped ones.
     """
-    known = by_node(old["wide"])
+    known = by_node({f: of for f, of in old["wide"].items() if (ROOT / f).is_file()})
     kept = known.keys() & set(run.skipped) if run.commit else known.keys() - run.tests.keys()
     new = {test: known[test] for test in kept} | run.wide()
     wide: dict[str, dict[str, float]] = {}

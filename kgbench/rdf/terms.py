@@ -32,11 +32,6 @@ class Text(NamedTuple):
     value: str
     original: str | None
 
-    @property
-    def original_literal(self) -> str:
-        """The original as an ``xsd:base64Binary`` literal; only valid if there is one."""
-        return f'"{self.original}"^^<{XSD.base64Binary}>'
-
 
 def iri(value: str) -> str:
     """Return ``<value>``; raises :class:`ValueError` unless it is an absolute IRI."""

@@ -71,9 +71,10 @@ def read_all(folder: Path) -> None:
 
 def read_all_shared() -> None:
     """Read the texts that task classes share; see :func:`read_all`."""
-    for folder in resources.files("tasks", "*"):
-        if folder.is_dir() and not (folder / catalogue.DECLARATION).is_file():
-            read_all(folder)
+    for place in resources.folders("tasks"):
+        for folder in place.iterdir():
+            if folder.is_dir() and not (folder / catalogue.DECLARATION).is_file():
+                read_all(folder)
 
 
 def clear_caches() -> None:

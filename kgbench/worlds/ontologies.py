@@ -122,10 +122,6 @@ class Draft:
         """Mark a property as simple: it may not be transitive or follow from a chain (OWL 2 DL)."""
         self._simple.add(name)
 
-    def is_simple(self, name: str) -> bool:
-        """Return whether a property is marked as simple."""
-        return name in self._simple
-
     def below(self, name: str) -> str:
         """Draw a new property to be a subproperty of ``name``; it is simple if ``name`` is."""
         subproperty = self.fresh("p")

@@ -5,36 +5,18 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.families.OwlEntailmentWorld.judge import family
 from kgbench.model import Outcome
 from kgbench.tasks import ontology_answers
-from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds.ontologies import LEVELS as COUNT
 from kgbench.worlds.ontologies import RECIPES
-from tests.support import families
+from tests.support.ontologies import LEVELS, cases, judged, scores
 
-LEVELS = range(1, COUNT + 1)
-
-
-def cases(level, count, names="natural"):
-    """Return the first cases of a level."""
-    return families.cases(f"{family.NAME}-{names}-{level}", count)
-
-
-def judged(case, answer, rounds=1):
-    """Return the verdict on an answer that is given in each round."""
-    return family.judge(case, [answer] * rounds, PlainExecutor())
-
-
-def scores(case, lines):
-    """Return the scores of lines of Turtle."""
-    return judged(case, ontology_answers.fenced(lines)).scores
+NAME = "OwlEntailmentWorld"
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_affirming_or_denying_everything_is_worth_nothing(level):
     """Affirming all statements, or only wrong ones, has an informedness of 0."""
-    for case in cases(level, 3):
+    for case in cases(NAME, level, 3):
         statements = case.data["statements"]
         everything = scores(case, statements)
         assert (everything["recall"], everything["informedness"]) == (1.0, 0.0)
@@ -47,7 +29,7 @@ def test_affirming_or_denying_everything_is_worth_nothing(level):
 
 def test_statements_that_nobody_asked_for_cost_precision_and_informedness():
     """An additional statement is not exact, and declarations are ignored."""
-    case = cases(2, 1)[0]
+    case = cases(NAME, 2, 1)[0]
     right = case.data["entailed"]
     more = scores(case, [*right, "o:a o:b o:c ."])
 

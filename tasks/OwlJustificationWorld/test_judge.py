@@ -5,34 +5,16 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.families.OwlJustificationWorld.judge import family
 from kgbench.tasks import ontology_answers
-from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds.ontologies import LEVELS as COUNT
-from tests.support import families
+from tests.support.ontologies import LEVELS, cases, judged, scores
 
-LEVELS = range(1, COUNT + 1)
-
-
-def cases(level, count, names="natural"):
-    """Return the first cases of a level."""
-    return families.cases(f"{family.NAME}-{names}-{level}", count)
-
-
-def judged(case, answer, rounds=1):
-    """Return the verdict on an answer that is given in each round."""
-    return family.judge(case, [answer] * rounds, PlainExecutor())
-
-
-def scores(case, lines):
-    """Return the scores of lines of Turtle."""
-    return judged(case, ontology_answers.fenced(lines)).scores
+NAME = "OwlJustificationWorld"
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_each_axiom_of_a_justification_is_needed(level):
     """With one axiom less the statement is not entailed; with one more it is not minimal."""
-    for case in cases(level, 2):
+    for case in cases(NAME, level, 2):
         right = case.data["justification"]
         for one in right:
             less = scores(case, [other for other in right if other != one])
@@ -53,7 +35,7 @@ def test_each_axiom_of_a_justification_is_needed(level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_short_cut_replaces_a_justification(level):
     """Each axiom of the justification is needed in the whole ontology: there is no other."""
-    for case in cases(level, 6, "opaque"):
+    for case in cases(NAME, level, 6, "opaque"):
         right, known = case.data["justification"], case.data["axioms"]
         for one in right:
             others = scores(case, [other for other in known if other != one])
@@ -62,7 +44,7 @@ def test_no_short_cut_replaces_a_justification(level):
 
 def test_another_justification_counts_as_much():
     """Any minimal set that entails the statement is right."""
-    case = cases(1, 1)[0]
+    case = cases(NAME, 1, 1)[0]
     goal = "o:x a o:D ."
     stated = ["o:x a o:C .", "o:C rdfs:subClassOf o:D .", "o:p rdfs:domain o:D .", "o:x o:p o:y ."]
     data = {**case.data, "statement": goal, "axioms": stated, "justification": stated[:2]}
@@ -74,7 +56,7 @@ def test_another_justification_counts_as_much():
 
 def test_feedback_about_justifications():
     """An answer that does not entail the statement, or has needless axioms, has feedback twice."""
-    case = cases(2, 1)[0]
+    case = cases(NAME, 2, 1)[0]
     right, known = case.data["justification"], case.data["axioms"]
     spare = judged(case, ontology_answers.fenced(known))
     few = judged(case, ontology_answers.fenced(right[1:]))

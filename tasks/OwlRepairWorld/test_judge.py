@@ -6,31 +6,13 @@ from __future__ import annotations
 import pytest
 
 from kgbench.families.OwlRepairWorld.cases import inconsistent
-from kgbench.families.OwlRepairWorld.judge import family
 from kgbench.model import Outcome
 from kgbench.tasks import ontology_answers
-from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds.ontologies import LEVELS as COUNT
 from kgbench.worlds.ontologies import RECIPES
 from kgbench.worlds.owl_cases import proves
-from tests.support import families
+from tests.support.ontologies import LEVELS, cases, judged, scores
 
-LEVELS = range(1, COUNT + 1)
-
-
-def cases(level, count, names="natural"):
-    """Return the first cases of a level."""
-    return families.cases(f"{family.NAME}-{names}-{level}", count)
-
-
-def judged(case, answer, rounds=1):
-    """Return the verdict on an answer that is given in each round."""
-    return family.judge(case, [answer] * rounds, PlainExecutor())
-
-
-def scores(case, lines):
-    """Return the scores of lines of Turtle."""
-    return judged(case, ontology_answers.fenced(lines)).scores
+NAME = "OwlRepairWorld"
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -47,7 +29,7 @@ def test_as_few_removals_as_can_be_are_known(level):
 
 def test_removing_and_adding_without_need_costs():
     """An empty answer repairs nothing, and needless removals and additions are counted."""
-    case = cases(2, 1)[0]
+    case = cases(NAME, 2, 1)[0]
     known, removed = case.data["axioms"], case.data["removed"]
     kept = [line for line in known if line not in removed]
 
@@ -64,7 +46,7 @@ def test_removing_and_adding_without_need_costs():
 
 def test_the_inconsistency_that_is_left_is_told():
     """Feedback names the rule of the remaining inconsistency and its premises, twice."""
-    case = cases(3, 1)[0]
+    case = cases(NAME, 3, 1)[0]
     verdicts = [judged(case, ontology_answers.fenced(case.data["axioms"]), n) for n in (1, 2, 3)]
 
     assert [one.feedback for one in verdicts] == ["content", "content", None]

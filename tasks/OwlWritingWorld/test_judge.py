@@ -10,35 +10,18 @@ import pytest
 from kgbench.families.OwlWritingWorld.cases import sentences
 from kgbench.families.OwlWritingWorld.judge import family
 from kgbench.tasks import ontology_answers
-from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import owl_cases
-from kgbench.worlds.ontologies import LEVELS as COUNT
 from kgbench.worlds.ontologies import RECIPES
-from tests.support import families
+from tests.support.ontologies import LEVELS, cases, judged, scores
 
-LEVELS = range(1, COUNT + 1)
-
-
-def cases(level, count, names="natural"):
-    """Return the first cases of a level."""
-    return families.cases(f"{family.NAME}-{names}-{level}", count)
-
-
-def judged(case, answer):
-    """Return the verdict on an answer."""
-    return family.judge(case, [answer], PlainExecutor())
-
-
-def scores(case, lines):
-    """Return the scores of lines of Turtle."""
-    return judged(case, ontology_answers.fenced(lines)).scores
+NAME = "OwlWritingWorld"
 
 
 @pytest.mark.parametrize("names", ["natural", "opaque"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_prompts_do_not_reveal_axioms(level, names):
     """A prompt that asks for axioms shows none of them."""
-    for case in cases(level, 2, names):
+    for case in cases(NAME, level, 2, names):
         assert not any(line in family.prompt(case) for line in case.data["axioms"])
 
 
@@ -57,7 +40,7 @@ def test_all_kinds_of_a_level_are_asked_for(level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_each_axiom_that_is_missing_or_turned_round_is_noticed(level):
     """Without any of its axioms, a reference entails less."""
-    for case in cases(level, 2, "opaque"):
+    for case in cases(NAME, level, 2, "opaque"):
         stated = case.data["axioms"]
         for one in stated:
             less = scores(case, [other for other in stated if other != one])
@@ -68,7 +51,7 @@ def test_each_axiom_that_is_missing_or_turned_round_is_noticed(level):
 
 def test_what_entails_everything_is_worth_nothing():
     """An inconsistent ontology entails all probes, and so has no informedness."""
-    case = cases(2, 1)[0]
+    case = cases(NAME, 2, 1)[0]
     name = case.data["declarations"][0].split()[0]
     wrong = [*case.data["axioms"], f"{name} owl:differentFrom {name} ."]
     verdict = judged(case, ontology_answers.fenced(wrong))
@@ -112,7 +95,7 @@ UNSAID = (
 
 def case_of(stated, classes, properties):
     """Return a case with these axioms and names, and with one probe of each kind."""
-    case = cases(1, 1)[0]
+    case = cases(NAME, 1, 1)[0]
     names = [f"o:{name} a owl:Class ." for name in classes]
     names += [f"o:{name} a owl:ObjectProperty ." for name in properties]
     facts = {"about": "subclass", "facts": ["o:x a o:A ."]}
@@ -177,7 +160,7 @@ def test_what_says_the_same_in_other_words_is_right():
     """Axioms count by what they entail, not by how they are written."""
     tried = set()
     for level in LEVELS:
-        for number, case in enumerate(cases(level, 6)):
+        for number, case in enumerate(cases(NAME, level, 6)):
             source = owl_cases.seed_of(7)
             drawn = sentences(source, "natural", level, number)
             kinds = {one.kind for one in drawn.axioms} & SAID_OTHERWISE.keys()

@@ -104,10 +104,16 @@ def test_what_a_tier_runs(sampled, options, passed):
     assert done.parseoutcomes()["passed"] == passed
 
 
-def test_a_whole_run_renews_the_list(monkeypatch):
-    """After a run of all tests the list has what was wide, and what was skipped keeps its place."""
+def test_a_whole_run_renews_the_list(monkeypatch, tmp_path):
+    """After a run of all tests the list has what was wide, and what was skipped keeps its place.
+
+    The budget of a change is not spent on tests of files that are gone.
+    """
     monkeypatch.setattr(costs, "WIDE", 1.0)
-    old = {"commit": "a", "wide": {"f.py": {"gone": 3.0, "skipped": 4.0, "quicker": 5.0}}}
+    monkeypatch.setattr(costs, "ROOT", tmp_path)
+    (tmp_path / "f.py").touch()
+    listed = {"f.py": {"gone": 3.0, "skipped": 4.0, "quicker": 5.0}, "gone.py": {"any": 6.0}}
+    old = {"commit": "a", "wide": listed}
     run = costs.Run({"f.py::quicker": 0.5, "f.py::slower": 1.5}, {}, ["f.py::skipped"], "b")
 
     assert costs.moved(old, run) == {

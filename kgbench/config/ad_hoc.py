@@ -34,7 +34,7 @@ def ad_hoc_name(
     part = digest(canonical_json({"tasks": patterns, "models": [setup.spec for setup in setups]}))
     words = []
     if setups:
-        words.append(_listed([_name(setup) for setup in setups]))
+        words.append(_listed(list(dict.fromkeys(_name(setup) for setup in setups))))
     if patterns:
         words.append(f"on {_listed(patterns)}")
     return f"{prefix}{' '.join(words)} ({part[:_DIGITS]})"

@@ -19,7 +19,7 @@ from pathlib import Path
 from bench import peers
 from bench.harness import Result, Timing, measure
 from bench.multiplied import multiply, source
-from kgbench.analysis import scores
+from kgbench.analysis import catalogue
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
 from kgbench.analysis.compass import compass_table
@@ -29,6 +29,7 @@ from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.matching import matches
 from kgbench.analysis.outcomes import outcomes
+from kgbench.analysis.scores import Cell, histograms
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.sides import sides
 from kgbench.analysis.sizes import sizes
@@ -75,13 +76,13 @@ def run() -> list[Result]:
 
 def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], object]]:
     """Return the analyses of ``kgbench analyze`` and ``compare``, by name."""
-    models = sorted({model.id for model in scores.models(store).values()})
+    models = sorted({model.id for model in catalogue.models(store).values()})
     a, b = sides(store, models[0], models[-1])
-    metrics = list(scores.metrics(store))
+    metrics = list(catalogue.metrics(store))
 
-    def every() -> dict[scores.Cell, float | None]:
-        histograms = scores.histograms(store, selection, metrics)
-        return {cell: histogram.mean for cell, histogram in histograms.items()}
+    def every() -> dict[Cell, float | None]:
+        read = histograms(store, selection, metrics)
+        return {cell: histogram.mean for cell, histogram in read.items()}
 
     return {
         "leaderboard": lambda: leaderboard(store, selection),
@@ -118,7 +119,7 @@ def _seconds(what: str, timing: Timing, goal: str, note: str) -> Result:
 
 def _write(store: OwnedStore, selection: Selection, path: Path) -> None:
     """Write all scores of the selection as rows of a CSV file."""
-    main = {(t.iri, t.main_metric) for t in scores.tasks(store).values()}
+    main = {(t.iri, t.main_metric) for t in catalogue.tasks(store).values()}
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("model", "task", "metric", "value", "main"))

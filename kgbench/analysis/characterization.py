@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.case_means import Claim, Claims, Row
 from kgbench.analysis.estimands import AVAILABLE, check_estimand, find_estimand
 from kgbench.analysis.histogram import Histogram, mean
@@ -19,6 +19,7 @@ from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.registry import Arguments, EstimandName, Purpose, analysis
 from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.score_selectors import Score, chosen_scores
+from kgbench.analysis.scores import BY_CASE, CHOOSING
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -43,14 +44,14 @@ COLUMNS = (
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES, "task-characteristics")
+QUERIES = (*CHOOSING, *BY_CASE, "task-characteristics")
 
 
 def _parts(store: Store, _: Selection, __: Arguments) -> dict[str, list[Score]]:
     """Return the scores behind the table, by ``characteristic/level``."""
     levels = levels_of(store)
     parts: dict[str, list[Score]] = {}
-    for task in fetch.tasks(store).values():
+    for task in catalogue.tasks(store).values():
         if task.main_metric is not None:
             for characteristic, level in levels.get(task.task_class, ()):
                 score = Score(task.iri, task.main_metric, None)
@@ -69,7 +70,7 @@ def characterization(
     [16, 16]
     """
     requested = find_estimand(check_estimand(estimand))
-    tasks, levels, metrics = fetch.tasks(store), levels_of(store), fetch.metrics(store)
+    tasks, levels, metrics = catalogue.tasks(store), levels_of(store), catalogue.metrics(store)
     chosen = chosen_scores(store, "*", None)
     parts: dict[tuple[str, str, str], dict[str, dict[Item, Histogram]]] = defaultdict(
         lambda: defaultdict(dict)
@@ -85,7 +86,7 @@ def characterization(
                 parts[characteristic, level, model][item.task][item] = answers.values
     if not parts:
         raise QueryError("no task class with scores is characterised")
-    names = fetch.models(store)
+    names = catalogue.models(store)
     pooled = {
         key: {task: Histogram.pooled(cases.values()) for task, cases in of_tasks.items()}
         for key, of_tasks in parts.items()

@@ -13,7 +13,6 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters
 from kgbench.analysis.clusters import Value as ClusteredValue
 from kgbench.analysis.estimands import AVAILABLE, Estimand, check_estimand, find_estimand
@@ -22,7 +21,7 @@ from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import DIFFERENCE_NOTE, Bounds, difference_interval, score_interval
 from kgbench.analysis.matching import Match, TaskValues
 from kgbench.analysis.registry import check_number
-from kgbench.analysis.scores import ScoreRow
+from kgbench.analysis.scores import CHOOSING, ROWS, ScoreRow
 from kgbench.analysis.sides import Side
 from kgbench.analysis.significance import (
     benjamini_hochberg,
@@ -83,7 +82,7 @@ FLIP_COLUMNS = (
     Column("dialogue_a", "Dialogue A"),
     Column("dialogue_b", "Dialogue B"),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.ROWS)
+QUERIES = (*CHOOSING, *ROWS)
 
 
 def compare(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
+from kgbench.analysis.catalogue import tasks
 from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.repetitions import Repetitions, repetitions
 from kgbench.analysis.score_selectors import chosen_scores
-from kgbench.analysis.scores import tasks
 from kgbench.analysis.selection import Selection
 from kgbench.errors import QueryError
 from kgbench.store.protocol import Store

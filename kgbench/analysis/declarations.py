@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
+from kgbench.analysis.catalogue import MetricInfo, TaskInfo
 from kgbench.analysis.estimands import AVAILABLE, estimands
 from kgbench.analysis.score_selectors import Score, Selector, answers_words, check_answers
-from kgbench.analysis.scores import MetricInfo, TaskInfo
 from kgbench.errors import ResourceError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import Declared, Node

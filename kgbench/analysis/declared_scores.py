@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.score_selectors import Score, Selector, name_and_round
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, successors
+from kgbench.tasks import catalogue as classes
+from kgbench.tasks import successors
 
 
 def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | None) -> None:
@@ -29,7 +30,7 @@ def check_selectors(store: Store, selectors: Iterable[Selector], file: Path | No
     if file is None:
         return
     metrics_of_labels = _metrics_of_labels(store)
-    tasks, metrics = fetch.tasks(store), fetch.metrics(store)
+    tasks, metrics = catalogue.tasks(store), catalogue.metrics(store)
     for selector in selectors:
         glob = selector.glob
         matched = [
@@ -69,7 +70,7 @@ def without_results(
     """Return a note on the selectors of a user's ``file`` without results, as a list of 0 or 1."""
     if file is None:
         return []
-    tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
+    tasks, metrics = list(catalogue.tasks(store).values()), list(catalogue.metrics(store).values())
     with_results = set(scored)
     lacking = [
         selector.glob if selector.metric is None else f"{selector.glob} ({selector.metric})"
@@ -89,12 +90,12 @@ def _agreement(class_name: str, error: str) -> str | None:
 def _metrics_of_labels(store: Store) -> Mapping[str, set[str]]:
     """Return the short names of the metrics of each task, by task label."""
     of_class: dict[str, set[str]] = defaultdict(set)
-    for metric in fetch.metrics(store).values():
+    for metric in catalogue.metrics(store).values():
         of_class[metric.task_class].add(metric.name)
     names: dict[str, set[str]] = defaultdict(set)
-    for task in fetch.tasks(store).values():
+    for task in catalogue.tasks(store).values():
         for label in (task.label, task.name):
             names[label] |= of_class[task.task_class]
-    for label, declared in catalogue.labelled_tasks().items():
-        names[label] |= catalogue.metric_iris(declared.task_class).keys()
+    for label, declared in classes.labelled_tasks().items():
+        names[label] |= classes.metric_iris(declared.task_class).keys()
     return names

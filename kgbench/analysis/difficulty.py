@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
@@ -20,6 +20,7 @@ from kgbench.analysis.inference import inference
 from kgbench.analysis.registry import EstimandName, Metric, Purpose, Round, analysis
 from kgbench.analysis.repetitions import Item, repetitions
 from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
+from kgbench.analysis.scores import BY_CASE, CHOOSING
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.model import Json
@@ -39,7 +40,7 @@ COLUMNS: Final = (
     Column("ci_high", "to", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
 )
-QUERIES: Final = (*fetch.CHOOSING, "task-parameters", *fetch.CASES)
+QUERIES: Final = (*CHOOSING, "task-parameters", *BY_CASE)
 LEVEL: Final = "level"
 _NONE: Final = (
     "No model was scored on a task with a level of difficulty: tasks about generated worlds have "
@@ -118,7 +119,7 @@ def difficulty(
     claims = Claims(inference(estimand))
     chosen = chosen_scores(store, selection.tasks, metric, round)
     steps_of_tasks = {task: step for task, step in task_levels(store).items() if task in chosen}
-    metrics, names = fetch.metrics(store), fetch.models(store)
+    metrics, names = catalogue.metrics(store), catalogue.models(store)
     scores = {task: chosen[task] for task in steps_of_tasks}
     cases_of: dict[tuple[TaskLevel, str, str], dict[Item, Histogram]] = defaultdict(dict)
     for (model, task), cases in by_task(repetitions(store, selection, scores)).items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.tables import Ref, Table, Value
 from kgbench.store.protocol import Store
 
@@ -18,12 +18,12 @@ COLUMN = "model"
 
 def display_names(store: Store) -> dict[str, str]:
     """Return the display name of each model of a store, by its name in the catalogue."""
-    return {model.name: model.shown for model in fetch.models(store).values()}
+    return {model.name: model.shown for model in catalogue.models(store).values()}
 
 
 def model_names(store: Store) -> dict[str, str]:
     """Return the display name of each model, by IRI."""
-    return {model.iri: model.shown for model in fetch.models(store).values()}
+    return {model.iri: model.shown for model in catalogue.models(store).values()}
 
 
 def displayed(table: Table, names: Mapping[str, str]) -> Table:

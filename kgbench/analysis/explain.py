@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.score_selectors import Score
+from kgbench.analysis.scores import ROWS, score_rows
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.superseding_metrics import SupersedingMetrics
 from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
@@ -88,7 +89,7 @@ def explain(
     not exist.
     """
     model_name, _, part_glob = cell.partition(SEPARATOR)
-    model = fetch.models(store).find(model_name)
+    model = catalogue.models(store).find(model_name)
     chosen = {
         name: set(scores) for name, scores in parts.items() if fnmatchcase(name, part_glob or "*")
     }
@@ -98,11 +99,11 @@ def explain(
     for part, scores in chosen.items():
         for score in scores:
             parts_of[score].append(part)
-    metrics = fetch.metrics(store)
+    metrics = catalogue.metrics(store)
     needed_metrics = {score.metric for score in parts_of}
     values: list[ScoredDialogue] = []
     tasks: set[str] = set()
-    for row in fetch.score_rows(store, selection, needed_metrics, model=model.iri):
+    for row in score_rows(store, selection, needed_metrics, model=model.iri):
         scores_of_row = {Score(row.task, row.metric, None), Score(row.task, row.metric, row.round)}
         for part in dict.fromkeys(
             part for score in scores_of_row for part in parts_of.get(score, ())
@@ -136,14 +137,14 @@ def explain(
             title=f"{len(values)} values of {model.name}",
             columns=PART_COLUMNS,
             rows=tuple(_of_parts(values)),
-            queries=fetch.ROWS,
+            queries=ROWS,
             context=context,
         ),
         values=Table(
             title=f"All values of {model.name}",
             columns=VALUE_COLUMNS,
             rows=tuple(value[: len(VALUE_COLUMNS)] for value in values),
-            queries=fetch.ROWS,
+            queries=ROWS,
             context=context,
         ),
         worst=tuple(worst(values)),

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
+from kgbench.analysis.catalogue import MetricInfo
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.inference import inference
 from kgbench.analysis.registry import Metric, Option, Purpose, Round, Solved, analysis
@@ -28,7 +29,7 @@ from kgbench.analysis.repetitions import (
     undeclared_note,
 )
 from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
-from kgbench.analysis.scores import MetricInfo
+from kgbench.analysis.scores import BY_CASE, CHOOSING
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.model import TOLERANCE
@@ -53,7 +54,7 @@ COLUMNS = (
     Column("finding", "Finding"),
     Column("dialogue", "kgbench show"),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES)
+QUERIES = (*CHOOSING, *BY_CASE)
 
 
 class Finding(StrEnum):
@@ -98,7 +99,7 @@ def items(
     """
     inference_ = inference(by="correlation", confidence=None, alpha=alpha)
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    metrics, tasks = fetch.metrics(store), fetch.tasks(store)
+    metrics, tasks = catalogue.metrics(store), catalogue.tasks(store)
     reached = repetitions(store, selection, chosen)
     metric_of = {item: metrics[chosen[item.task].metric] for item in reached}
     models = sorted({model for by_model in reached.values() for model in by_model})

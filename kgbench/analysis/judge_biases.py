@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.model_records import family_of, records
 from kgbench.analysis.selection import Selection
@@ -68,7 +68,7 @@ def biases(
         for verdict in verdicts(store, selection)
         if verdict.executed and not verdict.undecided
     ]
-    models = fetch.models(store)
+    models = catalogue.models(store)
     model_records = records(declared)
     family = {iri: family_of(info.id, model_records) for iri, info in models.items()}
     grouped: dict[tuple[str, str], list[JudgeVerdict]] = defaultdict(list)

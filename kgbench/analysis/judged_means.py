@@ -12,7 +12,7 @@ from random import Random
 from statistics import fmean
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.judge_agreement import NO_JUDGES
@@ -90,7 +90,7 @@ def judged_means(
     0
     """
     all_judgements = judgements(verdicts(store, selection))
-    models = fetch.models(store)
+    models = catalogue.models(store)
     rater = truth if truth == EXECUTION else models.find(truth).iri
     rows: list[tuple[Value, ...]] = []
     refused: list[QueryError] = []
@@ -170,7 +170,7 @@ def _known_cases(
 
 
 def _by_model(
-    items: Sequence[Judgement], models: fetch.Models
+    items: Sequence[Judgement], models: catalogue.Models
 ) -> Iterable[tuple[str, list[Judgement]]]:
     names = sorted({models.name(judgement.first.items[0].model) for judgement in items})
     for name in names:

@@ -17,7 +17,7 @@ from functools import cache
 from itertools import combinations, groupby
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.declarations import TESTS, ScoreSet, score_set
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.estimands import AVAILABLE, CASES, DIALOGUES, check_estimand, find_estimand
@@ -36,6 +36,7 @@ from kgbench.analysis.ranking import (
 )
 from kgbench.analysis.registry import Common, Declared, Option, Purpose, Round, SetName, analysis
 from kgbench.analysis.score_selectors import Score
+from kgbench.analysis.scores import ROWS, score_rows
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import paired_test
 from kgbench.analysis.standings import (
@@ -151,11 +152,11 @@ def leaders(
     test = combined.test if test is None else test
     if test not in TESTS:
         raise QueryError(f"there is no test '{test}'; there are: {', '.join(TESTS)}")
-    tasks = fetch.tasks(store)
+    tasks = catalogue.tasks(store)
     all_standings = standings(store, selection, combined, tasks, common=common)
     scored = {score.task for standing in all_standings for score in standing.parts}
     counted = {iri: task for iri, task in tasks.items() if iri in scored} if common else tasks
-    metrics = fetch.metrics(store)
+    metrics = catalogue.metrics(store)
     weights = combined.weights(counted, metrics)
     table = table_of(store, selection, combined, all_standings, common=common)
     units = _units(store, selection, weights)
@@ -179,7 +180,7 @@ def leaders(
         columns=(*table.columns, *COLUMNS),
         rows=tuple((*row, *more) for row, more in zip(table.rows, extra, strict=True)),
         notes=(*table.notes, *_notes(inference_, alpha, corrected=not paired)),
-        queries=tuple(dict.fromkeys((*table.queries, *fetch.ROWS))),
+        queries=tuple(dict.fromkeys((*table.queries, *ROWS))),
         context={**table.context, "test": test, **inference_.context},
     )
 
@@ -289,7 +290,7 @@ def _units(store: Store, selection: Selection, weights: Mapping[Score, Fraction]
             return None
         return values.setdefault(score, defaultdict(lambda: defaultdict(list)))
 
-    for row in fetch.score_rows(store, selection, {score.metric for score in weights}):
+    for row in score_rows(store, selection, {score.metric for score in weights}):
         units = of_score(row.task, row.metric, row.round)
         if units is not None:
             units[row.case, row.iteration][row.model].append(row.value)

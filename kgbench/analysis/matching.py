@@ -12,12 +12,13 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
+from kgbench.analysis.catalogue import reaches
 from kgbench.analysis.estimands import Estimand
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.intervals import UNBOUNDED, Bounds
 from kgbench.analysis.score_selectors import chosen_scores
-from kgbench.analysis.scores import ScoreRow, reaches
+from kgbench.analysis.scores import ScoreRow
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.sides import Side, rows_of_side
 from kgbench.errors import QueryError
@@ -165,10 +166,10 @@ def matches(
     Raises :class:`~kgbench.errors.QueryError` where the sides share no task.
     """
     chosen = chosen_scores(store, tasks or selection.tasks, metric, round)
-    names = {task.iri: task.name for task in fetch.tasks(store).values()}
+    names = {task.iri: task.name for task in catalogue.tasks(store).values()}
     rows_a = rows_of_side(store, selection, a, chosen)
     rows_b = rows_of_side(store, selection, b, chosen)
-    metrics = fetch.metrics(store)
+    metrics = catalogue.metrics(store)
     identity: tuple[str, ...] = ("case",)
     if a.kind != "model" and {i.model for i in rows_a} & {i.model for i in rows_b}:
         identity = ("dialogue",) if a.kind == "pass" else ("model", "case")

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kgbench.analysis.scores import TaskInfo, narrowing, round_of, selection_test
+from kgbench.analysis.catalogue import TaskInfo
+from kgbench.analysis.scores import narrowing, round_of, selection_test
 from kgbench.analysis.selection import Selection
 from kgbench.rdf import queries
 from kgbench.record import accounts

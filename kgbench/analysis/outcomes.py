@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.outcome_counts import Ending, answer_endings, by_fact
 from kgbench.analysis.registry import Purpose, analysis
+from kgbench.analysis.scores import selection_test
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
@@ -47,7 +48,7 @@ def outcomes(store: Store, selection: Selection) -> Table:
     >>> results.select(models="*oracle").outcomes().column("scored")
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
-    all_tasks, names = fetch.tasks(store), fetch.models(store)
+    all_tasks, names = catalogue.tasks(store), catalogue.models(store)
     counts = of_answers(store, selection)
     waiting: Counter[tuple[str, str]] = Counter()
     for row in queries.run(store, "failed-dialogues", runGraph=list(selection.run_graphs)):
@@ -79,6 +80,6 @@ def outcomes(store: Store, selection: Selection) -> Table:
 
 def of_answers(store: Store, selection: Selection) -> dict[tuple[str, str], Counter[Ending]]:
     """Count the selected answers by their ending, for each model and task (IRIs)."""
-    selected = fetch.selection_test(store, selection)
+    selected = selection_test(store, selection)
     counts = answer_endings(store, selection.pass_graphs, latest=selection.latest)
     return {cell: endings for cell, endings in counts.items() if selected(*cell)}

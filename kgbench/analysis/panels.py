@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.analysis.selection import Selection
@@ -61,7 +61,7 @@ def panels(
     ()
     """
     chosen = find_rule(rule)
-    models = fetch.models(store)
+    models = catalogue.models(store)
     grouped: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for judgement in judgements(verdicts(store, selection)):
         for model in (

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TypeAlias
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
+from kgbench.analysis.scores import score_rows
 from kgbench.analysis.selection import Selection, select
 from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.record import reading
@@ -24,8 +25,8 @@ def compare_passes(store: Store, selection: Selection, before: str, after: str) 
     Only dialogues with scores in both passes are compared. ``selection`` gives the suite, the tasks
     and the models.
     """
-    tasks, models = fetch.tasks(store), fetch.models(store)
-    names = {metric.iri: metric.name for metric in fetch.metrics(store).values()}
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
+    names = {metric.iri: metric.name for metric in catalogue.metrics(store).values()}
     old = _scores(store, selection, before, sorted(names))
     new = _scores(store, selection, after, sorted(names))
     added = _metrics(new) - _metrics(old)
@@ -61,7 +62,7 @@ def _scores(
     }
     by_dialogue: _Scores = {}
     scores: dict[tuple[str, int | None], dict[str, float]] = defaultdict(dict)
-    for row in fetch.score_rows(store, chosen, metrics):
+    for row in score_rows(store, chosen, metrics):
         values = scores[row.dialogue, row.round]
         values[row.metric] = row.value
         by_round = by_dialogue.setdefault(row.dialogue, ((row.task, row.model), {}))[1]

@@ -9,13 +9,14 @@ from dataclasses import replace
 from statistics import harmonic_mean
 from typing import NamedTuple
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.clusters import least_p
 from kgbench.analysis.components import MeasuredComponents, measured
 from kgbench.analysis.histogram import mean
 from kgbench.analysis.inference import inference
 from kgbench.analysis.power import PairedTest, Variances
 from kgbench.analysis.run_totals import ModelCost, costs_by_model
+from kgbench.analysis.scores import BY_CASE, CHOOSING
 from kgbench.analysis.selection import ALL, FIRST, Selection, select
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError, StoreError
@@ -32,7 +33,7 @@ COLUMNS = (
     Column("cost_usd", "USD", Kind.SCORE),
     Column("hours", "Hours", Kind.SCORE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES, "run-usage", "run-prices", "run-progress")
+QUERIES = (*CHOOSING, *BY_CASE, "run-usage", "run-prices", "run-progress")
 REPETITIONS = (1, 2, 4, 8)
 _HOUR = 3600
 
@@ -103,7 +104,7 @@ def effort(store: Store, selection: Selection) -> Effort:
     Failed calls count, because new runs will have failures as well. Time is the working time of the
     runs, divided by the dialogues of all their models.
     """
-    names = fetch.models(store)
+    names = catalogue.models(store)
     efforts: list[tuple[float | None, float | None, float | None]] = []
     seconds, dialogues = 0.0, 0
     for run in reading.runs(store):

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
+from kgbench.analysis.catalogue import MetricInfo
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.scores import MetricInfo
+from kgbench.analysis.scores import read_scores, round_of
 from kgbench.analysis.selection import Selection
 from kgbench.store.protocol import Store
 
@@ -61,15 +62,15 @@ def repetitions(store: Store, selection: Selection, chosen: Mapping[str, Score])
     """
     by_item: Repetitions = defaultdict(lambda: defaultdict(Answers))
     metrics = {score.metric for score in chosen.values()}
-    for cell, row in fetch.read_scores(store, selection, "case-histograms", metrics):
+    for cell, row in read_scores(store, selection, "case-histograms", metrics):
         score = chosen.get(cell.task)
         if score is None or score.metric != cell.metric:
             continue
-        if score.round in (None, fetch.round_of(row)):
+        if score.round in (None, round_of(row)):
             answers = by_item[Item(cell.task, row["case"].value)][cell.model]
             value, count = float(row["value"].value), int(row["count"].value)
             answers.add(value, count, row["dialogue"].value)
-    names = {iri: task.name for iri, task in fetch.tasks(store).items()}
+    names = {iri: task.name for iri, task in catalogue.tasks(store).items()}
     ordered = sorted(by_item, key=lambda item: (names[item.task], item))
     return {item: dict(sorted(by_item[item].items())) for item in ordered}
 

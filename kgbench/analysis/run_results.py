@@ -7,8 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple
 
-from kgbench.analysis import outcomes
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue, outcomes
 from kgbench.analysis.display_names import display_names, displayed
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.outcome_counts import Ending
@@ -42,7 +41,7 @@ def run_results(store: Store, run: RunInfo, *, whole_store: bool) -> RunResults:
     """Compute the results of ``run``; with ``whole_store``, the table covers its whole suite."""
     of_run = select(store, run=run.iri)
     ranked: Selection = select(store, suite=run.suite) if whole_store else of_run
-    models = fetch.models(store)
+    models = catalogue.models(store)
     counted: dict[str, Counter[Ending]] = {}
     for (model, _), counts in outcomes.of_answers(store, of_run).items():
         counted.setdefault(models.name(model), Counter()).update(counts)

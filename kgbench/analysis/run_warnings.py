@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.identity_changes import identity_changes
 from kgbench.analysis.outcome_counts import Ending
 from kgbench.connectors import extraction
@@ -36,7 +36,7 @@ def warnings(store: Store, run: RunInfo, endings: Mapping[str, Counter[Ending]])
     ``endings`` counts the answers of each model (name). The first lines are about other models or
     addresses behind the names of models.
     """
-    models = fetch.models(store)
+    models = catalogue.models(store)
     endless: Counter[str] = Counter()
     for row in queries.run(store, "truncated-answers", runGraph=run.graph):
         endless[models.name(row["model"].value)] += is_endless(row["answerText"].value)

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
+from kgbench.analysis.catalogue import MetricInfo, TaskInfo
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.registry import Arguments
-from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
+from kgbench.analysis.scores import ScoreRow, histograms, score_rows
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
@@ -56,14 +57,14 @@ class Selector:
         because the values of all rounds would be pooled, and where ``answers`` contradicts a named
         round or aggregate.
         """
-        catalogue = _Metrics(metrics)
+        known = _Metrics(metrics)
         name, round_ = name_and_round(self.metric)
         round_ = self.round if self.round is not None else round_
         selected = []
         for task in tasks:
             if not task.fits(self.glob):
                 continue
-            metric = catalogue.metric(task, name)
+            metric = known.metric(task, name)
             if metric is None:
                 continue
             if self.answers is not None:
@@ -73,7 +74,7 @@ class Selector:
                         f"'{given_name}' of {task.label} already says which answers "
                         f"count: leave out '{self.answers}', or name a metric of single answers"
                     )
-                score = catalogue.at(task, metric, self.answers)
+                score = known.at(task, metric, self.answers)
             elif task.rounds > 1 and metric.aggregation is None and round_ is None:
                 if name is None:
                     continue  # the task class should declare an aggregate: see left_out
@@ -154,11 +155,11 @@ def chosen_scores(
     task's main metric. ``answers`` is as in :class:`Selector`. Raises
     :class:`~kgbench.errors.QueryError` when no task or metric matches.
     """
-    tasks = fetch.tasks(store).values()
+    tasks = catalogue.tasks(store).values()
     if not any(task.fits(glob) for task in tasks):
         raise QueryError(f"no task label matches '{glob}'")
     selector = Selector(glob, metric, answers=None if answers is None else check_answers(answers))
-    chosen = selector.scores(tasks, fetch.metrics(store).values())
+    chosen = selector.scores(tasks, catalogue.metrics(store).values())
     if not chosen:
         for_answers = "" if answers is None else f" for {answers_words(answers)}"
         raise QueryError(
@@ -171,7 +172,7 @@ def parts_by_task(
     store: Store, selection: Selection, arguments: Arguments
 ) -> dict[str, list[Score]]:
     """Return the scores behind tables of single tasks, by task."""
-    names = fetch.tasks(store)
+    names = catalogue.tasks(store)
     chosen = chosen_scores(store, selection.tasks, arguments["metric"], arguments["round"])
     return {names[task].name: [score] for task, score in chosen.items()}
 
@@ -184,7 +185,7 @@ def chosen_rows(
     ``chosen`` is the result of :func:`chosen_scores`.
     """
     metrics = {score.metric for score in chosen.values()}
-    rows = fetch.score_rows(store, selection, metrics, model=model)
+    rows = score_rows(store, selection, metrics, model=model)
     return [row for row in rows if _stands_for(row, chosen.get(row.task))]
 
 
@@ -195,9 +196,9 @@ def _stands_for(row: ScoreRow, score: Score | None) -> bool:
 
 def left_out(store: Store) -> list[str]:
     """Return a note for each task class whose main metric has no single value for a dialogue."""
-    metrics = fetch.metrics(store)
+    metrics = catalogue.metrics(store)
     notes = set()
-    for task in fetch.tasks(store).values():
+    for task in catalogue.tasks(store).values():
         main = metrics.get(task.main_metric or "")
         if task.rounds > 1 and main is not None and main.aggregation is None:
             notes.add(
@@ -224,7 +225,7 @@ def histograms_by_model(
     values: dict[str, dict[Score, Histogram]] = defaultdict(dict)
     for round_ in sorted({s.round for s in wanted}, key=lambda r: (r is not None, r)):
         metrics = {s.metric for s in wanted if s.round == round_}
-        for cell, histogram in fetch.histograms(store, selection, metrics, round_=round_).items():
+        for cell, histogram in histograms(store, selection, metrics, round_=round_).items():
             score = Score(cell.task, cell.metric, cell.round)
             if score in wanted:
                 values[cell.model][score] = histogram

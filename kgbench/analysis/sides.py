@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.registry import OptionRefused
 from kgbench.analysis.score_selectors import Score, chosen_rows
@@ -71,7 +71,7 @@ def select_sides(
 def _candidates(store: Store) -> list[tuple[Side, set[str]]]:
     """Return all possible sides, each with its names.
 
-    Models have the names of :meth:`~kgbench.analysis.scores.Models.fits`, and the display name that
+    Models have the names of :meth:`~kgbench.analysis.catalogue.Models.fits`, and the display name that
     tables show.
     """
     display = display_names(store)
@@ -80,7 +80,7 @@ def _candidates(store: Store) -> list[tuple[Side, set[str]]]:
             Side("model", m.iri, m.name),
             {m.iri, m.name, m.id, _end(m.iri), display.get(m.name, m.name)},
         )
-        for m in fetch.models(store).values()
+        for m in catalogue.models(store).values()
     ]
     for iri, _, kind, started, run, _, _ in queries.rows(store, "list-passes"):
         label = f"{kind} {_end(str(iri))} of {started}"

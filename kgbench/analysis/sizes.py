@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.case_means import Claim, Claims, Row, by_task
+from kgbench.analysis.catalogue import TaskInfo
 from kgbench.analysis.estimands import CASES
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.inference import inference
@@ -17,7 +18,7 @@ from kgbench.analysis.intervals import mean_interval
 from kgbench.analysis.registry import EstimandName, Metric, Option, Purpose, Round, analysis
 from kgbench.analysis.repetitions import repetitions
 from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
-from kgbench.analysis.scores import TaskInfo
+from kgbench.analysis.scores import BY_CASE, CHOOSING
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -36,7 +37,7 @@ COLUMNS = (
     Column("ci_high", "to", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES)
+QUERIES = (*CHOOSING, *BY_CASE)
 INTERVALS = ("score", "student")
 _NONE = (
     "No model was scored on tasks that differ in a declared problem size, such as "
@@ -80,15 +81,15 @@ def sizes(
     if interval not in INTERVALS:
         raise QueryError(f"there is no interval '{interval}'; there are: {', '.join(INTERVALS)}")
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    chosen_tasks = {iri: task for iri, task in fetch.tasks(store).items() if iri in chosen}
+    chosen_tasks = {iri: task for iri, task in catalogue.tasks(store).items() if iri in chosen}
     by_series: dict[str, dict[str, TaskInfo]] = {}
     for iri, task in chosen_tasks.items():
         series = series_of(task)
         if series is not None:
             by_series.setdefault(series, {})[iri] = task
     grown = {s: t for s, t in by_series.items() if len({task.size for task in t.values()}) > 1}
-    metrics = fetch.metrics(store)
-    names = fetch.models(store)
+    metrics = catalogue.metrics(store)
+    names = catalogue.models(store)
     scores = {iri: chosen[iri] for of_series in grown.values() for iri in of_series}
     of_rows = {
         (model, iri): Row(cases, metrics[chosen[iri].metric].bounds)

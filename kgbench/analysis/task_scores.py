@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from kgbench.analysis import case_means
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import case_means, catalogue
 from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.common import of_common_tasks
@@ -34,6 +33,7 @@ from kgbench.analysis.score_selectors import (
     parts_by_task,
     score_name,
 )
+from kgbench.analysis.scores import BY_CASE, BY_TASK, CHOOSING
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.store.protocol import Store
@@ -55,8 +55,8 @@ COLUMNS = (
     Column("not_judged", "Not judged", Kind.COUNT),
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES, *ERRORS)
-_POOLED_QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *ERRORS)
+QUERIES = (*CHOOSING, *BY_CASE, *ERRORS)
+_POOLED_QUERIES = (*CHOOSING, *BY_TASK, *ERRORS)
 
 
 def _parts(store: Store, selection: Selection, arguments: Arguments) -> dict[str, list[Score]]:
@@ -116,7 +116,7 @@ def task_scores(
     inference_ = inference(estimand)
     claims = Claims(inference_)
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    names = fetch.models(store)
+    names = catalogue.models(store)
     clustered = inference_.estimand.clustered
     values = (
         by_task(repetitions(store, selection, chosen))
@@ -129,9 +129,9 @@ def task_scores(
     for (model, task), by_item in values.items():
         if task in scored:
             scored[task][model] = sum(one.n for one in by_item.values())
-    wrong = count_errors(store, selection, fetch.tasks(store), scored)
-    metrics = fetch.metrics(store)
-    tasks_by_iri = {t.iri: t for t in fetch.tasks(store).values()}
+    wrong = count_errors(store, selection, catalogue.tasks(store), scored)
+    metrics = catalogue.metrics(store)
+    tasks_by_iri = {t.iri: t for t in catalogue.tasks(store).values()}
     cells = sorted(
         (model, task)
         for model, task in {*values} | {key for key in wrong if key[1] in chosen}

@@ -7,9 +7,10 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.run_totals import costs_by_task
 from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model, score_name
+from kgbench.analysis.scores import BY_TASK, CHOOSING
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.tool_usage import NONE, dialogue_counts, merge_calls, tool_calls
@@ -29,10 +30,10 @@ COLUMNS: Final = (
     Column("cost_per_right", "USD per right", Kind.SCORE),
 )
 QUERIES: Final = (
-    *fetch.CHOOSING,
+    *CHOOSING,
     "tool-calls",
     "dialogue-counts",
-    *fetch.HISTOGRAMS,
+    *BY_TASK,
     "run-usage",
     "run-prices",
 )
@@ -57,7 +58,11 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
     :class:`~kgbench.errors.QueryError` where no matching task has the metric.
     """
     called = tool_calls(store, selection)
-    tasks, models, metrics = fetch.tasks(store), fetch.models(store), fetch.metrics(store)
+    tasks, models, metrics = (
+        catalogue.tasks(store),
+        catalogue.models(store),
+        catalogue.metrics(store),
+    )
     classes = {tasks[task].task_class for task, _ in called}
     chosen = {
         task: score

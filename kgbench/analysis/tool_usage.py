@@ -10,9 +10,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.registry import Metric, Option, OptionRefused, Purpose, analysis
 from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model
+from kgbench.analysis.scores import BY_TASK, CHOOSING, narrowing, selection_test
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
@@ -50,7 +51,7 @@ COLUMNS: Final = (
     Column("seconds", "Seconds", Kind.SCORE),
     Column("grounded", "Grounded", Kind.SCORE),
 )
-QUERIES: Final = (*fetch.CHOOSING, "tool-calls", "dialogue-counts", *fetch.HISTOGRAMS)
+QUERIES: Final = (*CHOOSING, "tool-calls", "dialogue-counts", *BY_TASK)
 NOTE: Final = (
     "Ok to Over budget are shares of the calls, Dialogues is the share of dialogues with a call, "
     "and Grounded the mean share of the IRIs in final queries that the model had been shown."
@@ -93,11 +94,11 @@ def tool_calls(
     store: Store, selection: Selection
 ) -> dict[tuple[str, str], dict[tuple[str, str | None], Calls]]:
     """Read the calls by task and model (IRIs), then by tool and the label of its server."""
-    selected = fetch.selection_test(store, selection)
+    selected = selection_test(store, selection)
     calls: dict[tuple[str, str], dict[tuple[str, str | None], Calls]] = defaultdict(
         lambda: defaultdict(Calls)
     )
-    narrowed = fetch.narrowing(store, selection)
+    narrowed = narrowing(store, selection)
     for row in queries.run(store, "tool-calls", runGraph=list(selection.run_graphs), **narrowed):
         model, task = row["model"].value, row["task"].value
         if not selected(model, task):
@@ -175,7 +176,7 @@ def tools(
 def tool_usage(store: Store, selection: Selection) -> Table:
     """Tabulate calls: one row per task, model and tool, the most called first, and one in total."""
     calls_of = tool_calls(store, selection)
-    tasks, models = fetch.tasks(store), fetch.models(store)
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
     begun = dialogue_counts(store, selection)
     grounded = _grounded(store, selection)
     rows: list[tuple[Value, ...]] = []

@@ -9,8 +9,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.declarations import score_set
+from kgbench.analysis.scores import histograms, score_rows
 from kgbench.analysis.selection import Selection
 from kgbench.store.protocol import Store
 
@@ -117,10 +118,10 @@ def _levels(
     They are those of the models that are returned, too: of models that solve some dialogues and
     fail others, if there are any, else of all.
     """
-    metrics, models = fetch.metrics(store), fetch.models(store)
+    metrics, models = catalogue.metrics(store), catalogue.models(store)
     main_scores = _main_scores(store, selection)
     of_models: dict[str, dict[float, Counter[float]]] = defaultdict(lambda: defaultdict(Counter))
-    of_cells = fetch.histograms(store, selection, {metric for _, metric in main_scores})
+    of_cells = histograms(store, selection, {metric for _, metric in main_scores})
     for (model, task, metric, _), histogram in of_cells.items():
         if (task, metric) in main_scores:
             for value, times in histogram.counts.items():
@@ -137,9 +138,9 @@ def _levels(
 
 def _main_scores(store: Store, selection: Selection) -> set[tuple[str, str]]:
     """Return the selected tasks with their main metrics (IRIs)."""
-    tasks = fetch.tasks(store).items()
+    tasks = catalogue.tasks(store).items()
     chosen = {iri: task for iri, task in tasks if task.fits(selection.tasks)}
-    scores = score_set("main").scores(chosen, fetch.metrics(store))
+    scores = score_set("main").scores(chosen, catalogue.metrics(store))
     return {(score.task, score.metric) for score in scores}
 
 
@@ -154,10 +155,14 @@ def main_values(
     ``values`` are the wanted ones, a hint by which the engine reads less. ``dialogues`` (IRIs)
     restricts them to a few dialogues.
     """
-    tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
+    tasks, metrics, models = (
+        catalogue.tasks(store),
+        catalogue.metrics(store),
+        catalogue.models(store),
+    )
     main_scores = _main_scores(store, selection)
     main_metrics = {metric for _, metric in main_scores}
-    for row in fetch.score_rows(store, selection, main_metrics, values=values, dialogues=dialogues):
+    for row in score_rows(store, selection, main_metrics, values=values, dialogues=dialogues):
         if (row.task, row.metric) in main_scores:
             metric = metrics[row.metric]
             yield ScoredDialogue(

@@ -38,7 +38,7 @@ def list_(
     json_: options.AsJson = False,
 ) -> None:
     """List the models in a store: name, id, connector, and published facts."""
-    from kgbench.analysis import scores
+    from kgbench.analysis import catalogue
     from kgbench.analysis.model_records import recorded, records
     from kgbench.analysis.rendering import render
     from kgbench.analysis.tables import Column, Table
@@ -48,7 +48,7 @@ def list_(
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        models = scores.models(opened)
+        models = catalogue.models(opened)
         connectors = {str(row[0]): row[3] for row in queries.rows(opened, "list-models")}
     published = records()
     selected = [
@@ -102,7 +102,7 @@ def show(
     json_: options.AsJson = False,
 ) -> None:
     """Show one model: all statements of the store about it, and published facts."""
-    from kgbench.analysis import scores
+    from kgbench.analysis import catalogue
     from kgbench.analysis.model_records import recorded, records
     from kgbench.characters import visible
     from kgbench.store import open_reader
@@ -110,7 +110,7 @@ def show(
     from kgbench.vocab import compact
 
     with open_reader(store) as opened:
-        model = scores.models(opened).find(name)
+        model = catalogue.models(opened).find(name)
         text = fill("about.rq", graph=opened.iris.catalogue, thing=model.iri)
         stated = [(property_.value, value.value) for property_, value in opened.query(text)]
     published = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.display_names import model_names
 from kgbench.analysis.model_records import recorded, records
@@ -32,7 +32,7 @@ HIDDEN = frozenset((KGB.caseData,))
 
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     suites = []
-    models = fetch.models(view)
+    models = catalogue.models(view)
     name = models.name(iri)
     for suite, label, selected in score_tables.selections(view):
         table = score_tables.of_one(view, selected, "model", iri, name)
@@ -131,7 +131,10 @@ def _number(value: object) -> float | None:
 
 def names(view: View) -> dict[str, str]:
     """Return the IRIs of models and tasks by their names in tables."""
-    everything: tuple[Any, ...] = (*fetch.models(view).values(), *fetch.tasks(view).values())
+    everything: tuple[Any, ...] = (
+        *catalogue.models(view).values(),
+        *catalogue.tasks(view).values(),
+    )
     return {item.name: item.iri for item in everything}
 
 

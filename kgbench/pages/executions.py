@@ -9,8 +9,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis import dialogue_search
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue, dialogue_search
 from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.pages import neighbours, score_tables, things
@@ -53,7 +52,7 @@ def _judged(
     view: View, shown: Sequence[str], *, model: str, task: str, run: str
 ) -> dict[str, dialogue_search.JudgedDialogue]:
     """Return the judged dialogues by IRI, of those that are ``shown``."""
-    models, tasks = fetch.models(view), fetch.tasks(view)
+    models, tasks = catalogue.models(view), catalogue.tasks(view)
     if model not in models or task not in tasks:
         return {}
     globs = {

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
+from kgbench.analysis.catalogue import TaskInfo
 from kgbench.analysis.display_names import display_names
-from kgbench.analysis.scores import TaskInfo
 from kgbench.analysis.tables import Table
 from kgbench.pages import drawing, neighbours, score_tables, things
 from kgbench.pages.board import heat_map
@@ -38,7 +38,7 @@ class TaskLine(NamedTuple):
 
 def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     """Return the content of a task's page, with an example."""
-    info = fetch.tasks(view)[iri]
+    info = catalogue.tasks(view)[iri]
     display = display_names(view)
     suites = []
     for suite, label, chosen in score_tables.selections(view):
@@ -93,7 +93,7 @@ def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa
         (selection for suite, _, selection in score_tables.selections(view) if suite == iri), None
     )
     table = None if chosen is None else score_tables.of_all(view, chosen)
-    return of_tasks(view, iri, table, fetch.tasks(view).values())
+    return of_tasks(view, iri, table, catalogue.tasks(view).values())
 
 
 def of_tasks(

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model, score_name
@@ -57,7 +57,11 @@ def distributions(
     ``metric`` and ``round`` are as in :func:`~kgbench.analysis.task_scores.task_scores`.
     """
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    names, tasks, metrics = fetch.models(store), fetch.tasks(store), fetch.metrics(store)
+    names, tasks, metrics = (
+        catalogue.models(store),
+        catalogue.tasks(store),
+        catalogue.metrics(store),
+    )
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
     for iri, parts in histograms_by_model(store, selection, chosen.values()).items():
         for score, histogram in parts.items():

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kgbench.analysis import declarations, dialogues
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue, declarations, dialogues
 from kgbench.analysis.display_names import display_names
 from kgbench.analysis.estimands import DIALOGUES
 from kgbench.analysis.index import ANALYSES as DECLARED
@@ -88,7 +87,7 @@ def _choices(view: View, suite: str | None) -> dict[str, Any]:
         if of_suite == suite and kind not in reading.ORIGINAL:
             label = str(kind).replace("reevaluation", "Re-evaluation")
             passes.append((str(iri), f"{label} of {moment(started)}"))
-    models, tasks = fetch.models(view), fetch.tasks(view)
+    models, tasks = catalogue.models(view), catalogue.tasks(view)
     graphs = [run.graph for run in reading.runs(view) if run.suite == suite]
     executed = [each for graph in graphs for each in reading.executions(view, graph)]
     asked = [models[iri] for iri in {each.model for each in executed} & set(models)]

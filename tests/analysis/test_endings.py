@@ -7,10 +7,10 @@ import json
 
 import pytest
 
+from kgbench.analysis.catalogue import tasks
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.outcome_counts import count_errors
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.scores import tasks
 from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.judging import JudgeLimits

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
+from kgbench.analysis.catalogue import MetricInfo, metrics
 from kgbench.analysis.reliability import Reliability, pass_all, pass_at
-from kgbench.analysis.scores import MetricInfo, metrics
 from kgbench.errors import QueryError
 from tests.support.analysis_store import altered, iri, results, small
 

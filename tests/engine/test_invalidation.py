@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.analysis.catalogue import metrics, tasks
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.outcome_counts import count_errors
-from kgbench.analysis.scores import histograms, metrics, tasks
+from kgbench.analysis.scores import histograms
 from kgbench.analysis.selection import select
 from kgbench.errors import StoreError
 from kgbench.record import invalidation, reading

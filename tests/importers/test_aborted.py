@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.analysis.catalogue import tasks
 from kgbench.analysis.outcome_counts import Errors, count_errors
-from kgbench.analysis.scores import tasks
 from kgbench.analysis.selection import select
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs

@@ -149,7 +149,9 @@ def test_a_model_without_errors_has_a_row_with_the_number_needed(store, monkeypa
 def test_a_rater_may_be_the_truth(store, monkeypatch):
     """The verdicts of a named rater serve as the truth, and that rater is not judged."""
     person = next(
-        iri for iri in means.fetch.models(store) if means.fetch.models(store)[iri].id == "oracle"
+        iri
+        for iri in means.catalogue.models(store)
+        if means.catalogue.models(store)[iri].id == "oracle"
     )
     verdicts = drawn(2, 300)
     verdicts += [

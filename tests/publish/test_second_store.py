@@ -11,7 +11,7 @@ from math import fsum
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.selection import select
 from kgbench.record import reading
@@ -43,7 +43,7 @@ def test_dump_gives_the_same_leaderboard_elsewhere(recorded, site, tmp_path):
     (dump,) = (site / "data").glob("all.nq*")
     with open_reader(str(recorded)) as store:
         table = leaderboard(store, select(store))
-        main = {fetch.tasks(store)[task].main_metric for task in used(store)}
+        main = {catalogue.tasks(store)[task].main_metric for task in used(store)}
     query = next(
         path
         for path in (site / "queries").glob("score-histograms-*.rq")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.format_preference import (
     ALL_MODELS,
@@ -105,7 +105,7 @@ def test_capabilities_and_formats_by_a_later_version_of_a_class():
 
 def asked(store, name, *columns, **parameters):
     """Return the means and counts of a query by model name and the values of some columns."""
-    names, found = fetch.models(store), {}
+    names, found = catalogue.models(store), {}
     query = queries.load(name)
     at = {column.name: place for place, column in enumerate(query.columns)}
     for row in queries.rows(store, name, **parameters):

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
+from kgbench.analysis.scores import score_rows
 from kgbench.analysis.selection import select
 from kgbench.analysis.tables import Column, Table
 from kgbench.analysis.task_scores import task_scores
@@ -26,7 +27,7 @@ def view():
 @pytest.fixture(scope="module")
 def models(view):
     """Return the names of the models in the store."""
-    return sorted(one.name for one in fetch.models(view).values())
+    return sorted(one.name for one in catalogue.models(view).values())
 
 
 def test_cases_furthest_apart_come_first(view, models):
@@ -73,8 +74,8 @@ def test_scores_lead_to_the_dialogues_they_come_from(view, models):
     found = side_by_side(view, None, models[:2])
     known = {
         row.dialogue: row.value
-        for row in fetch.score_rows(view, select(view), fetch.metrics(view))
-        if row.metric in {task.main_metric for task in fetch.tasks(view).values()}
+        for row in score_rows(view, select(view), catalogue.metrics(view))
+        if row.metric in {task.main_metric for task in catalogue.tasks(view).values()}
     }
     for case in found["cases"]:
         for dialogue, score in case["scores"]:

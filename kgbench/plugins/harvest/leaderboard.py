@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.score_selectors import Score
@@ -179,7 +179,7 @@ def _source_groups(
                 continue
             if not selection.pass_graphs:
                 continue
-            tasks = fetch.tasks(store)
+            tasks = catalogue.tasks(store)
             results = [s for s in standings(store, selection, combined_by, tasks) if s.parts]
             if not results:
                 continue
@@ -189,8 +189,8 @@ def _source_groups(
             ):
                 step = row["extraction"]
                 steps[row["model"].value].add("" if step is None else step.value)
-            models = fetch.models(store)
-            metrics = fetch.metrics(store)
+            models = catalogue.models(store)
+            metrics = catalogue.metrics(store)
             names = {s.model: models.name(s.model) for s in results}
             names |= {iri: f"{task.name} {task.version}" for iri, task in tasks.items()}
             names |= {iri: metric.name for iri, metric in metrics.items()}

@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from functools import cache
 
-from kgbench.analysis import scores as fetch
+from kgbench.analysis import catalogue
 from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.declarations import score_set
@@ -306,7 +306,7 @@ def _named_models(store: Store, printed: Iterable[str]) -> dict[str, set[str]]:
 
     A paper's name is the label of a model's record (``queries/models.ttl``), or a glob over ids.
     """
-    model_records, models = records(), fetch.models(store)
+    model_records, models = records(), catalogue.models(store)
     names: dict[str, set[str]] = {}
     for model in models.values():
         record = recorded(model.id, model_records)

@@ -10,13 +10,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
+from kgbench.analysis.catalogue import models
 from kgbench.analysis.declarations import ScoreSet, score_set
 from kgbench.analysis.inference import inference
 from kgbench.analysis.intervals import half_width
 from kgbench.analysis.model_records import ModelRecord, own_records, recorded, records
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, SetName, analysis
 from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.scores import models
 from kgbench.analysis.selection import Selection
 from kgbench.analysis.significance import two_sided
 from kgbench.analysis.standings import parts_of_set, standings_table

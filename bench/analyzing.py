@@ -19,28 +19,27 @@ from pathlib import Path
 from bench import peers
 from bench.harness import Result, Timing, measure
 from bench.multiplied import multiply, source
-from kgbench.analysis import catalogue
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
 from kgbench.analysis.compass import compass_table
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.matching import matches
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.scores import Cell, histograms
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.sizes import sizes
 from kgbench.analysis.stored_results import basis, store_table, stored_table
-from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.plugins.papers.scaling import scaling
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.reading import Cell, histograms
+from kgbench.scores.selection import Selection, select
 from kgbench.store import OwnedStore, open_store
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 DIALOGUES = 45_500
 _GOALS = {"leaderboard": "under 2 s", "every model x task x metric": "under 10 s"}

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from kgbench.analysis.difficulty import COLUMNS
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.model import Json
+from kgbench.tables import Column, Kind, Table, Value
 
 NUMBERS = Path(__file__).resolve().parents[1] / "difficulty.csv"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Table, Value
 from kgbench.vocab import KGB
 
 SPARQL_ASPECTS = ("syntax-read", "syntax-create", "semantics-read", "semantics-create")

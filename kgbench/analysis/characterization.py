@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.case_means import Claim, Claims, Row
-from kgbench.analysis.estimands import AVAILABLE, check_estimand, find_estimand
-from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.registry import Arguments, EstimandName, Purpose, analysis
-from kgbench.analysis.repetitions import Item, repetitions
-from kgbench.analysis.score_selectors import Score, chosen_scores
-from kgbench.analysis.scores import BY_CASE, CHOOSING
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.inference import AVAILABLE, check_estimand, find_estimand, inference
+from kgbench.scores.reading import BY_CASE, CHOOSING, Item, repetitions
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Score, chosen_scores
+from kgbench.statistics.histogram import Histogram, mean
+from kgbench.statistics.intervals import Bounds
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 from kgbench.vocab import KGB
 
 TITLES = {

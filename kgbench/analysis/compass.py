@@ -9,20 +9,19 @@ from typing import Annotated
 
 import pyoxigraph as ox
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.declarations import selectors
-from kgbench.analysis.declared_scores import check_selectors, without_results
-from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
-from kgbench.analysis.score_selectors import Score, Selector, histograms_by_model
-from kgbench.analysis.scores import BY_TASK, CHOOSING
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
 from kgbench.rdf.declared_terms import read_declarations
+from kgbench.scores import catalogue
+from kgbench.scores.declared import check_selectors, selectors, without_results
+from kgbench.scores.reading import BY_TASK, CHOOSING
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Score, Selector, histograms_by_model
+from kgbench.statistics.histogram import Histogram, mean
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Ref, Table, Value
 from kgbench.vocab import KGB, RDFS, SKOS
 
 COLUMNS = (

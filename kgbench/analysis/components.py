@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from kgbench.analysis.catalogue import tasks
-from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.repetitions import Repetitions, repetitions
-from kgbench.analysis.score_selectors import chosen_scores
-from kgbench.analysis.selection import Selection
 from kgbench.errors import QueryError
+from kgbench.scores.catalogue import tasks
+from kgbench.scores.reading import Repetitions, repetitions
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_scores
+from kgbench.statistics.histogram import Histogram, mean
 from kgbench.store.protocol import Store
 
 Nested: TypeAlias = Mapping[str, Mapping[str, Histogram]]

@@ -15,21 +15,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.catalogue import MetricInfo, TaskInfo
 from kgbench.analysis.compare import cluster_test
-from kgbench.analysis.estimands import CASES, Estimand
-from kgbench.analysis.inference import inference
 from kgbench.analysis.matching import Match, TaskValues
 from kgbench.analysis.registry import EstimandName, Metric, Purpose, Round, analysis
-from kgbench.analysis.score_selectors import Score, chosen_rows, chosen_scores, score_name
-from kgbench.analysis.scores import CHOOSING, ROWS, ScoreRow
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import holm
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo, TaskInfo
+from kgbench.scores.inference import CASES, Estimand, inference
+from kgbench.scores.reading import CHOOSING, ROWS, ScoreRow
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Score, chosen_rows, chosen_scores, score_name
+from kgbench.statistics.significance import holm
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS = (
     Column("model", "Model"),

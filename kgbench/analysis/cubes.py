@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from kgbench.analysis.inference import inference_statements
-from kgbench.analysis.tables import Ref, Table, Value
 from kgbench.rdf import double, integer, string
+from kgbench.scores.inference import inference_statements
+from kgbench.tables import Ref, Table, Value
 from kgbench.vocab import DQV, KGB, QB, RDF, RDFS, XSD
 
 DIMENSIONS: Mapping[str, str] = {

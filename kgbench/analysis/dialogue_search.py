@@ -7,18 +7,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.outcome_counts import Ending
+from kgbench.analysis.outcomes import Ending
 from kgbench.analysis.registry import check_number
-from kgbench.analysis.scores import CHOOSING, MOST_PAIRS, ROWS, narrowing, selection_test
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.worst import ScoredDialogue, main_values, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.rdf import queries
 from kgbench.record import accounts
+from kgbench.scores import catalogue
+from kgbench.scores.reading import CHOOSING, MOST_PAIRS, ROWS, narrowing, selection_test
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 from kgbench.vocab import OUTCOME
 
 COLUMNS = (

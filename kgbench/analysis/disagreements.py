@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.registry import Option, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.analysis.verdicts import ADJUDICATION, QUERIES, Judgement, judgements, verdicts
+from kgbench.scores import catalogue
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Ref, Table, Value
 
 _COLUMNS = (
     Column("rubric", "Rubric"),

@@ -16,22 +16,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.catalogue import MetricInfo, TaskInfo
-from kgbench.analysis.estimands import CASES, Estimand
-from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import DIFFERENCE_NOTE, Bounds, Interval, score_interval
 from kgbench.analysis.registry import Arguments, EstimandName, Purpose, analysis
-from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.scores import CHOOSING, ROWS, ScoreRow, score_rows
-from kgbench.analysis.selection import ALL as EVERY_TASK
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import paired_test
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo, TaskInfo
+from kgbench.scores.inference import CASES, Estimand, inference
+from kgbench.scores.reading import CHOOSING, ROWS, ScoreRow, score_rows
+from kgbench.scores.selection import ALL as EVERY_TASK
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Score
+from kgbench.statistics.histogram import Histogram, mean
+from kgbench.statistics.intervals import DIFFERENCE_NOTE, Bounds, Interval, score_interval
+from kgbench.statistics.significance import paired_test
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 ALL = "all dialogues"
 WITH = "any feedback"

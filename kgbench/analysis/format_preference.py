@@ -15,20 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.declared_scores import check_selectors
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
-from kgbench.analysis.score_selectors import Score, Selector, histograms_by_model
-from kgbench.analysis.scores import BY_TASK, CHOOSING
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import cohens_d, holm, t_test
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf.declared_terms import read_declarations
+from kgbench.scores import catalogue
+from kgbench.scores.declared import check_selectors
+from kgbench.scores.inference import inference
+from kgbench.scores.reading import BY_TASK, CHOOSING
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Score, Selector, histograms_by_model
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
+from kgbench.statistics.significance import cohens_d, holm, t_test
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 from kgbench.vocab import KGB, RDFS
 
 ALL_MODELS = "All models"

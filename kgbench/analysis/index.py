@@ -71,7 +71,7 @@ _OWN: Mapping[str, Entry] = {
         "kgbench.plots.preference_maps:PREFERENCES",
     ),
     "sizes": Entry(
-        "kgbench.analysis.sizes:sizes",
+        "kgbench.analysis.difficulty:sizes",
         Purpose.COMPARE,
         "Show a score against problem size, with 95 % intervals.",
         "kgbench.plots.size_curves:SIZES",

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.catalogue import MetricInfo
-from kgbench.analysis.histogram import mean
-from kgbench.analysis.inference import inference
 from kgbench.analysis.registry import Metric, Option, Purpose, Round, Solved, analysis
-from kgbench.analysis.repetitions import (
+from kgbench.model import TOLERANCE
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo
+from kgbench.scores.inference import inference
+from kgbench.scores.reading import (
+    BY_CASE,
+    CHOOSING,
     Answers,
     Item,
     Repetitions,
@@ -28,12 +30,11 @@ from kgbench.analysis.repetitions import (
     threshold,
     undeclared_note,
 )
-from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
-from kgbench.analysis.scores import BY_CASE, CHOOSING
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
-from kgbench.model import TOLERANCE
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_scores, parts_by_task, score_name
+from kgbench.statistics.histogram import mean
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Ref, Table, Value
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Annotated
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.inference import inference
 from kgbench.analysis.judge_groups import JudgeGrouping, by_rubric, grouped, judges_of
 from kgbench.analysis.rater_agreement import (
     AgreementEstimate,
@@ -21,8 +19,6 @@ from kgbench.analysis.rater_agreement import (
     percent_agreement,
 )
 from kgbench.analysis.registry import Declared, Option, OptionRefused, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import (
     ADJUDICATION,
     EXECUTION,
@@ -34,7 +30,11 @@ from kgbench.analysis.verdicts import (
     unreadable,
     verdicts,
 )
+from kgbench.scores import catalogue
+from kgbench.scores.inference import inference
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 METHOD = "resampled-cases"
 ALL_JUDGES = "all judges"

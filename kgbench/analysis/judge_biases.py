@@ -13,10 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.judge_agreement import NO_JUDGES
-from kgbench.analysis.model_records import family_of, records
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.stratified import (
     BOTH,
     Contrast,
@@ -24,9 +21,12 @@ from kgbench.analysis.stratified import (
     balanced_mean,
     difference,
 )
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import QUERIES, JudgeVerdict, verdicts
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import family_of, records
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 LENIENCY, LENGTH, POSITION, FAMILY = "leniency", "length", "position", "own family"
 MEANINGS = {

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from statistics import median
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.verdicts import Judgement
+from kgbench.scores import catalogue
 
 
 class JudgeGrouping(StrEnum):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The leaderboard with tests against the best model, intervals, and ranges of ranks.
 
-There are two tests. ``clustered`` is for an :class:`~kgbench.analysis.estimands.Estimand`, by
-default ``available``: see :mod:`kgbench.analysis.clusters`. ``paired`` is the test of the published
+There are two tests. ``clustered`` is for an :class:`~kgbench.scores.inference.Estimand`, by
+default ``available``: see :mod:`kgbench.statistics.clusters`. ``paired`` is that of the published
 leaderboard (LLM-KG-Bench 3, Semantic Web Journal 2025, section 4.2.2 and table 6): a paired t-test
 of two models over all values, unweighted and uncorrected.
 """
@@ -17,12 +17,6 @@ from functools import cache
 from itertools import combinations, groupby
 from typing import Annotated
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.declarations import TESTS, ScoreSet, score_set
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.estimands import AVAILABLE, CASES, DIALOGUES, check_estimand, find_estimand
-from kgbench.analysis.inference import Inference, inference
-from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.published_standings import with_published
 from kgbench.analysis.ranking import (
     Case,
@@ -35,10 +29,6 @@ from kgbench.analysis.ranking import (
     significantly_worse,
 )
 from kgbench.analysis.registry import Common, Declared, Option, Purpose, Round, SetName, analysis
-from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.scores import ROWS, score_rows
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import paired_test
 from kgbench.analysis.standings import (
     Standing,
     parts_of_set,
@@ -46,9 +36,26 @@ from kgbench.analysis.standings import (
     standings_table,
     table_of,
 )
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.declared import TESTS, ScoreSet, score_set
+from kgbench.scores.inference import (
+    AVAILABLE,
+    CASES,
+    DIALOGUES,
+    Inference,
+    check_estimand,
+    find_estimand,
+    inference,
+)
+from kgbench.scores.reading import ROWS, score_rows
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Score
+from kgbench.statistics.intervals import Bounds
+from kgbench.statistics.significance import paired_test
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS = (
     Column("p_best", "p to best", Kind.P),

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TypeAlias
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.scores import score_rows
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.record import reading
 from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation.comparison import Comparison
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import Selection, select
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table
 
 # By dialogue: task and model, and the evaluations by round.
 _Scores: TypeAlias = dict[str, tuple[tuple[str, str], dict[int | None, ScoredEvaluation]]]

@@ -9,19 +9,19 @@ from dataclasses import replace
 from statistics import harmonic_mean
 from typing import NamedTuple
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.clusters import least_p
 from kgbench.analysis.components import MeasuredComponents, measured
-from kgbench.analysis.histogram import mean
-from kgbench.analysis.inference import inference
-from kgbench.analysis.power import PairedTest, Variances
 from kgbench.analysis.run_totals import ModelCost, costs_by_model
-from kgbench.analysis.scores import BY_CASE, CHOOSING
-from kgbench.analysis.selection import ALL, FIRST, Selection, select
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError, StoreError
 from kgbench.record import accounts, reading
+from kgbench.scores import catalogue
+from kgbench.scores.inference import inference
+from kgbench.scores.reading import BY_CASE, CHOOSING
+from kgbench.scores.selection import ALL, FIRST, Selection, select
+from kgbench.statistics.clusters import least_p
+from kgbench.statistics.histogram import mean
+from kgbench.statistics.power import PairedTest, Variances
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS = (
     Column("repetitions", "Repetitions", Kind.COUNT),

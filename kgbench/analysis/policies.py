@@ -14,19 +14,19 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Annotated, Any, TypeAlias
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.outcome_counts import count_errors
+from kgbench.analysis.outcomes import count_errors
 from kgbench.analysis.registry import Option, Purpose, analysis
-from kgbench.analysis.scores import score_rows, selection_test
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
-from kgbench.analysis.tables import ranks as ranks_of
 from kgbench.model import TOLERANCE
 from kgbench.policies.means import mean, unanswered
 from kgbench.policies.policy import Policy
 from kgbench.policies.policy import policies as all_policies
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows, selection_test
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Ref, Table, Value
+from kgbench.tables import ranks as ranks_of
 
 _LONGEST_QUERY = 200  # characters of a query in a cell
 _NONE = (

@@ -7,14 +7,15 @@ A row from such a table has no dialogues, and so no interval and no test.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kgbench.analysis.printed import printed_rows
-from kgbench.analysis.tables import Column, Table, Value, ranks
+from kgbench import resources
 from kgbench.errors import QueryError
 from kgbench.rdf.declared import shipped
+from kgbench.tables import Column, Table, Value, ranks
 from kgbench.vocab import DCTERMS, KGB, SKOS
 
 SOURCE = Column("source", "Source")
@@ -71,3 +72,16 @@ def with_published(table: Table, suite: str, score_set: str, shown: Mapping[str,
         notes=(*table.notes, f"Published: {source}; printed with two decimals, no intervals."),
         context={**table.context, "published": True},
     )
+
+
+def printed_rows(name: str) -> list[dict[str, str]]:
+    """Read the printed cells of a published table, by column.
+
+    They are kept in ``queries/published/NAME.csv``; the result is empty where a paper prints no
+    values. A cell that is not printed is an empty text.
+    """
+    file = resources.path("queries", "published").joinpath(f"{name}.csv")
+    if not file.is_file():
+        return []
+    with file.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))

@@ -12,11 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.registry import Purpose, analysis
-from kgbench.analysis.scores import score_rows
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.execution.on_variants import FAILING, VariantOutcome
 from kgbench.policies.policy import ON_VARIANTS, policy
 from kgbench.rdf import queries
@@ -30,7 +26,11 @@ from kgbench.reevaluation.variant_outcomes import (
     mark_suspects,
     suspects,
 )
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 _NONE = (
     "These dialogues have not been judged on variants yet: run "

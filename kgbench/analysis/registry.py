@@ -2,7 +2,7 @@
 """Declarations of analyses: the function that makes the table declares everything else.
 
 An analysis is a function of a store, a selection of scores and keyword parameters that returns a
-:class:`~kgbench.analysis.tables.Table`. Each parameter is annotated with an :class:`Option`, and
+:class:`~kgbench.tables.Table`. Each parameter is annotated with an :class:`Option`, and
 its name is that of the option. From the signature and the docstring come a command (``kgbench
 analyze NAME``), a method of :class:`kgbench.Results`, a page of the server and the arguments under
 which ``--keep`` stores the table. :mod:`kgbench.analysis.index` lists all analyses.
@@ -33,11 +33,11 @@ from typing import (
 from kgbench.errors import QueryError
 
 if TYPE_CHECKING:  # `kgbench --help` imports this module and must stay fast
-    from kgbench.analysis.score_selectors import Score
-    from kgbench.analysis.selection import Selection
-    from kgbench.analysis.tables import Table
     from kgbench.model import Json
+    from kgbench.scores.selection import Selection
+    from kgbench.scores.selectors import Score
     from kgbench.store.protocol import Store
+    from kgbench.tables import Table
 
 P = ParamSpec("P")
 Arguments: TypeAlias = Mapping[str, Any]
@@ -96,14 +96,14 @@ class Option:
 
 
 def _check_round(text: str) -> str:
-    from kgbench.analysis.score_selectors import check_answers
+    from kgbench.scores.selectors import check_answers
 
     return check_answers(text)
 
 
 def check_estimand(name: str) -> str:
-    """Return ``name`` as :func:`kgbench.analysis.estimands.check_estimand` does."""
-    from kgbench.analysis import estimands
+    """Return ``name`` as :func:`kgbench.scores.inference.check_estimand` does."""
+    from kgbench.scores import inference as estimands
 
     return estimands.check_estimand(name)
 

@@ -14,18 +14,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.catalogue import MetricInfo
-from kgbench.analysis.common import common_note, common_tasks
 from kgbench.analysis.format_preference import ALL_TASKS
-from kgbench.analysis.histogram import mean
 from kgbench.analysis.registry import Common, Metric, Option, Purpose, Round, Solved, analysis
-from kgbench.analysis.repetitions import repetitions, threshold, undeclared_note
-from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
-from kgbench.analysis.scores import BY_CASE, CHOOSING
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.task_scores import common_note, common_tasks
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo
+from kgbench.scores.reading import BY_CASE, CHOOSING, repetitions, threshold, undeclared_note
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_scores, parts_by_task, score_name
+from kgbench.statistics.histogram import mean
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 QUERIES = (*CHOOSING, *BY_CASE)
 

@@ -14,18 +14,17 @@ from fractions import Fraction
 from functools import cached_property
 from math import inf
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.common import common_note, common_tasks
-from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.declared_scores import check_selectors, without_results
-from kgbench.analysis.histogram import Histogram, mean, mixture
-from kgbench.analysis.outcome_counts import ERRORS, Errors, count_errors
+from kgbench.analysis.outcomes import ERRORS, Errors, count_errors
 from kgbench.analysis.registry import Arguments
-from kgbench.analysis.score_selectors import Score, histograms_by_model
-from kgbench.analysis.scores import BY_TASK, CHOOSING
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, ranks
+from kgbench.analysis.task_scores import common_note, common_tasks
+from kgbench.scores import catalogue
+from kgbench.scores.declared import ScoreSet, check_selectors, score_set, without_results
+from kgbench.scores.reading import BY_TASK, CHOOSING
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Score, histograms_by_model
+from kgbench.statistics.histogram import Histogram, mean, mixture
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, ranks
 
 COLUMNS = (
     Column("rank", "Rank", Kind.COUNT),
@@ -147,7 +146,7 @@ def standings_table(
 
     The score of a model is the mean, over the scores of the set, of the mean over dialogues;
     the deviation is that of all values together. In a set with groups both are weighted (see
-    :class:`~kgbench.analysis.declarations.ScoreSet`). Failed dialogues have no score and are
+    :class:`~kgbench.scores.declared.ScoreSet`). Failed dialogues have no score and are
     counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
     parse. With ``common``, only tasks count that all models with scores were scored on. Raises
     :class:`~kgbench.errors.QueryError` where there are none.

@@ -16,16 +16,16 @@ from datetime import datetime
 
 from kgbench import __version__, clock
 from kgbench.analysis.cubes import cube_triples, is_cube
-from kgbench.analysis.inference import inference_statements
 from kgbench.analysis.registry import Analysis, Arguments
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Table
 from kgbench.model import Json
 from kgbench.rdf import canonical_json, digest, integer, json_literal, moment, queries, string
 from kgbench.record.entries import registry_entry
+from kgbench.scores.inference import inference_statements
+from kgbench.scores.selection import Selection
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
+from kgbench.tables import Table
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS
 
 

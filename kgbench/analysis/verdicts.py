@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.outcome_counts import outcome_counts
+from kgbench.analysis.outcomes import outcome_counts
 from kgbench.analysis.rater_agreement import Ratings
-from kgbench.analysis.selection import Selection
 from kgbench.judges.aggregation import SAMPLES, NoVerdictReason, rule
 from kgbench.judges.rubrics import Rubric, all_rubric_versions
 from kgbench.model import Outcome
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tasks.judge_verdict import NAME
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from kgbench.analysis.selection import ALL, FIRST
 from kgbench.api.connection import Connection
 from kgbench.api.results import Results
+from kgbench.scores.selection import ALL, FIRST
 
 
 def open(  # noqa: A001 - the public name is kgbench.open

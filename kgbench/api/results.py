@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from kgbench.analysis.selection import ALL, FIRST, Selection, select
-from kgbench.analysis.tables import Table
 from kgbench.api.analysis_methods import analysis_method, with_analyses
 from kgbench.api.connection import Connection
 from kgbench.api.recording import Recording
 from kgbench.errors import QueryError
+from kgbench.scores.selection import ALL, FIRST, Selection, select
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kgbench.analysis import confusion as confusion_
     from kgbench.analysis import contamination as contamination_
     from kgbench.analysis import difficulty as difficulty_
+    from kgbench.analysis import difficulty as sizes_
     from kgbench.analysis import disagreements as disagreements_
     from kgbench.analysis import feedback as feedback_
     from kgbench.analysis import format_preference as format_preference_
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from kgbench.analysis import policies as policies_
     from kgbench.analysis import references as references_
     from kgbench.analysis import reliability as reliability_
-    from kgbench.analysis import sizes as sizes_
     from kgbench.analysis import task_scores as task_scores_
     from kgbench.analysis import tool_usage as tool_usage_
     from kgbench.api.dialogues import Dialogues

@@ -21,8 +21,8 @@ from kgbench.cli.option_groups import Output, grouped
 from kgbench.cli.tables import Form, read
 
 if TYPE_CHECKING:
-    from kgbench.analysis.explain import Explanation
-    from kgbench.analysis.selection import Selection
+    from kgbench.analysis.worst import Explanation
+    from kgbench.scores.selection import Selection
     from kgbench.store.protocol import Store
 
 Cell = Annotated[
@@ -123,7 +123,7 @@ def _print(
     keep: Keep = False,
 ) -> None:
     """Print the table of an analysis, or explain one of its cells."""
-    from kgbench.analysis.selection import select
+    from kgbench.scores.selection import select
 
     def choose(opened: Store) -> Selection:
         return select(opened, suite, choice, run=run, tasks=task, models=model)
@@ -150,7 +150,7 @@ def _combined(
     values: Mapping[str, Any], arguments: Mapping[str, Any], sources: Path, trust: list[str] | None
 ) -> None:
     """Print the leaderboard of harvested sources; refuse options that need a store."""
-    from kgbench.analysis import declarations
+    from kgbench.scores.declared import score_set
 
     shared = inspect.signature(_print, eval_str=True).parameters
     # The store is accepted because it may come from the environment.
@@ -167,7 +167,7 @@ def _combined(
         raise typer.BadParameter(
             "it cannot be combined with tests or --common", param_hint="--sources"
         )
-    scores = declarations.score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
+    scores = score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
     combined_leaderboard = entry_points.load("kgbench.sources", "harvest")
     table = combined_leaderboard(sources, scores, values["suite"], trust or ())
     Output(**{field.name: values[field.name] for field in fields(Output)}).write(table)
@@ -180,7 +180,7 @@ def _explained(
     store: str | None,
     choose: Callable[[Store], Selection],
 ) -> Explanation:
-    from kgbench.analysis.explain import explain
+    from kgbench.analysis.worst import explain
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
@@ -191,8 +191,8 @@ def _explained(
 
 def _print_explanation(explanation: Explanation, store: str | None, *, whole: bool) -> None:
     """Print the query, the parts and the worst dialogues; shortened unless ``whole``."""
-    from kgbench.analysis.tables import render
     from kgbench.analysis.worst import show_line
+    from kgbench.tables import render
 
     echo_visible(explanation.query(whole=whole))
     typer.echo(render(explanation.parts if whole else explanation.first_parts(), "table"), nl=False)

@@ -13,8 +13,8 @@ from kgbench.cli import options
 from kgbench.cli.option_groups import Output, grouped
 
 if TYPE_CHECKING:
-    from kgbench.analysis.selection import Selection
-    from kgbench.analysis.sides import Side
+    from kgbench.analysis.matching import Side
+    from kgbench.scores.selection import Selection
     from kgbench.store.protocol import Store
 
 
@@ -81,9 +81,8 @@ def compare(
     With --json, two passes are compared value by value, in the format of `reevaluate --json`.
     """
     from kgbench.analysis import compare as analysis
-    from kgbench.analysis.matching import matches
+    from kgbench.analysis.matching import matches, select_sides
     from kgbench.analysis.registry import OptionRefused
-    from kgbench.analysis.sides import select_sides
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:

@@ -17,7 +17,7 @@ from kgbench.cli.tables import Form
 from kgbench.outcomes import Outcome
 
 if TYPE_CHECKING:
-    from kgbench.analysis.tables import Table
+    from kgbench.tables import Table
 
 
 class Sort(StrEnum):
@@ -80,8 +80,8 @@ def dialogues(
     Dialogues that wait for an answer are not judged; see `kgbench status`.
     """
     from kgbench.analysis.dialogue_search import find_dialogues
-    from kgbench.analysis.selection import select
     from kgbench.record.dialogue_names import short_names
+    from kgbench.scores.selection import select
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:

@@ -15,9 +15,9 @@ from kgbench.analysis.index import FIGURES, INDEX
 from kgbench.cli import options
 
 if TYPE_CHECKING:
-    from kgbench.analysis.tables import Table
     from kgbench.api.results import Results
     from kgbench.plots.kinds import FigureKind
+    from kgbench.tables import Table
 
 _Drawn: TypeAlias = "tuple[tuple[str, ...], Table]"
 
@@ -133,11 +133,11 @@ def plot(
     arguments = _arguments(kind, {**option_values, "common": common or None})
     _refuse_each(kind, each, top, overlay=overlay)
     kinds = [find_figure(one) for one in (FIGURES if kind == ALL else [kind.value])]
-    from kgbench.analysis.display_names import display_names
     from kgbench.analysis.registry import OptionRefused
     from kgbench.api.opening import open as open_results
     from kgbench.errors import QueryError
     from kgbench.plots.figures import file_name, save, state_digest
+    from kgbench.scores.catalogue import display_names
 
     layout = Layout(size, "" if no_title else title, top, overlay)
     try:

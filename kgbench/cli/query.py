@@ -18,9 +18,9 @@ import typer
 from kgbench.cli import completion, options
 
 if TYPE_CHECKING:
-    from kgbench.analysis.tables import Kind
     from kgbench.rdf.queries import Query
     from kgbench.store.protocol import Store
+    from kgbench.tables import Kind
 
 
 # The lexical forms of numbers; those that are no numbers in a spreadsheet stay text.
@@ -163,13 +163,13 @@ def _complete(
     store: Store, declared: Query, arguments: dict[str, list[str]], suite: str | None, choice: str
 ) -> dict[str, Any]:
     """Add the graphs of the selected suite and passes to the arguments."""
-    from kgbench.analysis.selection import filled, select
+    from kgbench.scores.selection import filled, select
 
     return filled(declared, arguments, lambda: select(store, suite, choice))
 
 
 def _list(queries: Any) -> None:
-    from kgbench.analysis.tables import Column, Table, render
+    from kgbench.tables import Column, Table, render
 
     rows = []
     for name in queries.names():
@@ -295,7 +295,7 @@ def _table(answer: Any, base: str) -> None:
     """Print a table with IRIs as prefixed names, or relative to the base of the store."""
     import pyoxigraph as ox
 
-    from kgbench.analysis.tables import Column, Table, render
+    from kgbench.tables import Column, Table, render
     from kgbench.vocab import compact
 
     if isinstance(answer, ox.QueryBoolean):
@@ -323,7 +323,7 @@ def _table(answer: Any, base: str) -> None:
 
 def _kind(terms: Iterable[Any]) -> Kind:
     """Return the kind of a column; numbers are aligned to the right."""
-    from kgbench.analysis.tables import Kind
+    from kgbench.tables import Kind
 
     bound = [term for term in terms if term is not None]
     numbers = bound and all(_is_number(term) for term in bound)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kgbench.analysis.tables import Ref, Table
 from kgbench.pages.tables import linked_queries, short
+from kgbench.tables import Ref, Table
 
 _TESTED = ("leads", "ci_low", "ci_high", "rank_low", "rank_high", "group")
 _STEPS = 10  # steps of the heat scale

@@ -8,13 +8,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.compass import compass_table
-from kgbench.analysis.display_names import model_names
-from kgbench.analysis.model_records import recorded, records
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.standings import standings_table
-from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.pages import drawing, score_tables, things
 from kgbench.pages.conversation import conversation
@@ -25,6 +20,10 @@ from kgbench.pages.runs import run_page
 from kgbench.pages.snapshot import View
 from kgbench.pages.stored_analyses import analysis_page
 from kgbench.pages.tables import sheet
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import model_names, recorded, records
+from kgbench.scores.selection import Selection
+from kgbench.tables import Table
 from kgbench.vocab import KGB, SKOS
 
 HIDDEN = frozenset((KGB.caseData,))

@@ -9,13 +9,14 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis import catalogue, dialogue_search
-from kgbench.analysis.selection import select
+from kgbench.analysis import dialogue_search
 from kgbench.errors import QueryError
 from kgbench.pages import neighbours, score_tables, things
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
 from kgbench.record import accounts, reading
+from kgbench.scores import catalogue
+from kgbench.scores.selection import select
 from kgbench.vocab import DCTERMS, KGB
 
 _MOST = 1_000  # dialogues on one page

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.catalogue import TaskInfo
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.tables import Table
 from kgbench.pages import drawing, neighbours, score_tables, things
 from kgbench.pages.board import heat_map
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import sheet
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import TaskInfo, display_names
+from kgbench.tables import Table
 from kgbench.vocab import DCTERMS, KGB, PROV, RDFS, SKOS
 
 _MOST_CASES = 5_000

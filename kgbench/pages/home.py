@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.display_names import display_names, model_names
 from kgbench.pages import runs, things
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
 from kgbench.record import accounts, reading
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import display_names, model_names
 
 
 def overview(view: View) -> dict[str, Any]:

@@ -19,12 +19,12 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from kgbench import __version__
-from kgbench.analysis.rendering import format_value as shown_value
 from kgbench.characters import visible, xml_bytes
 from kgbench.pages import drawing
 from kgbench.pages.highlighting import LONGEST_TEXT, code, escaped, message
 from kgbench.pages.times import machine_time, moment
 from kgbench.store import fragments
+from kgbench.tables.rendering import format_value as shown_value
 from kgbench.vocab import PREFIXES, compact
 
 STATIC = Path(__file__).parent / "static"

@@ -10,20 +10,20 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from kgbench.analysis import outcomes
-from kgbench.analysis.display_names import display_names, model_names
-from kgbench.analysis.estimands import DIALOGUES
-from kgbench.analysis.outcome_counts import Ending
+from kgbench.analysis.outcomes import Ending
 from kgbench.analysis.run_totals import cost, duration, totals, usd
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.standings import standings_table
-from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.worst import ScoredDialogue, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.pages.board import board, heat_map
 from kgbench.pages.snapshot import View
 from kgbench.record.reading import RunInfo
+from kgbench.scores.catalogue import display_names, model_names
+from kgbench.scores.inference import DIALOGUES
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 BOARD, TASKS, OUTCOMES, USAGE = "leaderboard", "tasks", "outcomes", "usage"
 _WORST = 10

@@ -9,9 +9,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis.display_names import model_names
 from kgbench.analysis.run_totals import duration
-from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.pages import things
 from kgbench.pages.run_results import BOARD, OUTCOMES, TASKS, USAGE, measured, presented
@@ -22,6 +20,8 @@ from kgbench.rdf import queries
 from kgbench.record import accounts, reading
 from kgbench.record.reading import RunInfo
 from kgbench.record.run_ends import run_end
+from kgbench.scores.catalogue import model_names
+from kgbench.scores.selection import select
 from kgbench.vocab import DCTERMS, KGB, PROV
 
 PROGRESS = "progress"

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kgbench.analysis.tables import Table
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import Sheet, sheet
+from kgbench.tables import Table
 from kgbench.vocab import KGB, PROV
 
 

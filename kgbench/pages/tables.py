@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kgbench.analysis.rendering import format_value
-from kgbench.analysis.selection import FIRST
-from kgbench.analysis.tables import Kind, Ref, Table
+from kgbench.scores.selection import FIRST
+from kgbench.tables import Kind, Ref, Table
+from kgbench.tables.rendering import format_value
 
 _WEB = ("http://", "https://")
 

@@ -7,12 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model, score_name
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import QUERIES
 from kgbench.plots.figures import (
     NATURAL,
@@ -27,7 +21,13 @@ from kgbench.plots.figures import (
     wrapped,
 )
 from kgbench.plots.kinds import FigureKind, Layout
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_scores, histograms_by_model, score_name
+from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

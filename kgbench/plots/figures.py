@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgbench import files
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.stored_results import stamps
-from kgbench.analysis.tables import Table, render
 from kgbench.errors import QueryError
 from kgbench.rdf import canonical_json, digest, queries
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Table, render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

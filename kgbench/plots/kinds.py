@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.display_names import displayed
 from kgbench.analysis.index import FIGURES, resolve
 from kgbench.analysis.registry import OptionRefused
-from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError, ResourceError
 from kgbench.plots.figures import Size, size_of
+from kgbench.scores.catalogue import displayed
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
-from kgbench.analysis.tables import Table, Value
 from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
@@ -20,6 +19,7 @@ from kgbench.plots.figures import (
     wrapped,
 )
 from kgbench.plots.kinds import FigureKind
+from kgbench.tables import Table, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

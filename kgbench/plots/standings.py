@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.tables import Table
 from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
@@ -17,6 +16,7 @@ from kgbench.plots.figures import (
     wrapped,
 )
 from kgbench.plots.kinds import FigureKind
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyoxigraph as ox
 
 from kgbench.analysis.cubes import is_cube, measures_of, observations
-from kgbench.analysis.inference import inference_statements
-from kgbench.analysis.tables import Value
 from kgbench.pages.rendering import serialised
 from kgbench.publish.companions import Companion, as_lines, write_document
 from kgbench.publish.folder import Folder
 from kgbench.publish.results import BOARD, SuiteResults
 from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
+from kgbench.scores.inference import inference_statements
 from kgbench.store.iris import slug
+from kgbench.tables import Value
 from kgbench.vocab import BASE, DCAT, DCTERMS, KGB, PROV, RDFS, XSD
 
 PLACE = "claims"

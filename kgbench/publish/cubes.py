@@ -11,7 +11,6 @@ from itertools import chain
 import pyoxigraph as ox
 
 from kgbench.analysis.cubes import cube_triples, is_cube
-from kgbench.analysis.tables import Value
 from kgbench.pages.tables import linked_queries
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import claim_iri
@@ -19,6 +18,7 @@ from kgbench.publish.companions import Companion, as_lines, write_document
 from kgbench.publish.folder import Folder
 from kgbench.publish.results import BOARD, SuiteResults
 from kgbench.rdf.statements import node, statements_about, text, type_statements
+from kgbench.tables import Value
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, QB, RDFS
 
 _INHERITED = frozenset(

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgbench.analysis import declarations
-from kgbench.analysis.display_names import display_names
 from kgbench.pages import home, things
 from kgbench.pages.board import board, heat_map
 from kgbench.pages.rendering import STATIC, script
@@ -26,6 +24,8 @@ from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.publish.void import void
 from kgbench.rdf import queries, query_examples
 from kgbench.resources import text as declared_text
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.declared import score_set
 from kgbench.validation import Data, whole_shapes
 from kgbench.vocab import KGB, SKOS
 
@@ -104,7 +104,7 @@ class FrontFiles:
     def _standing(self, results: SuiteResults | None) -> dict[str, Any]:
         """Return the context of a leaderboard; without ``results`` there are no scores yet."""
         context: dict[str, Any] = {
-            "described": declarations.score_set("main").description,
+            "described": score_set("main").description,
             "others": [(other.slug, other.label) for other in self.standings],
             "here": "" if results is None else results.slug,
             "label_of_suite": "no scores yet" if results is None else results.label,

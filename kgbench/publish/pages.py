@@ -13,11 +13,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis import catalogue
 from kgbench.pages import neighbours, rendering, things
 from kgbench.pages.filled_queries import filled_query
 from kgbench.pages.snapshot import View
 from kgbench.publish.documents import Documents, Place, root_of, url
+from kgbench.scores import catalogue
 from kgbench.store import fragments
 from kgbench.vocab import BASE, DCTERMS, KGB, RDF
 

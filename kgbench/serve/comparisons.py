@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgbench.analysis.compare import compare
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.estimands import AVAILABLE, find_estimand
-from kgbench.analysis.matching import Match, matches
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.tables import Table
+from kgbench.analysis.matching import Match, matches, sides
 from kgbench.pages.board import bar, heat
 from kgbench.pages.snapshot import View
 from kgbench.pages.tables import sheet
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.inference import AVAILABLE, find_estimand
+from kgbench.scores.selection import select
+from kgbench.tables import Table
 
 SIDES = ("a", "b", "c", "d")
 """URL parameters of the compared models, runs or passes."""

@@ -11,8 +11,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from kgbench.analysis import dialogue_search
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.selection import ALL, FIRST, select
 from kgbench.characters import one_line
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
@@ -21,6 +19,8 @@ from kgbench.pages.board import bar
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
 from kgbench.record.reading import runs as runs_of
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.selection import ALL, FIRST, select
 
 PAGE = 50  # dialogues of one page
 _LONGEST = 500  # characters of one value

@@ -14,7 +14,7 @@ from kgbench.analysis.components import measured
 from kgbench.analysis.items import items
 from kgbench.analysis.planning import Claim, plan_from
 from kgbench.analysis.reliability import reliability
-from kgbench.analysis.selection import select
+from kgbench.scores.selection import select
 from tests.support.published import aggregates, archives, imported, prompts, records, rounds
 
 

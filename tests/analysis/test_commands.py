@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, stored_table
 from kgbench.cli import app
 from kgbench.errors import QueryError
+from kgbench.scores.selection import select
 from kgbench.store import open_reader
 
 CONFIGURATION = """

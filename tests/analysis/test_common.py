@@ -10,12 +10,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.common import of_common_tasks
 from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.selection import select
-from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.task_scores import of_common_tasks, task_scores
 from kgbench.cli import build_app
 from kgbench.errors import QueryError
+from kgbench.scores.selection import select
 from tests.support.analysis_store import altered, owned
 
 app = build_app(["analyze", "plot"])

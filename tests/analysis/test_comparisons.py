@@ -12,8 +12,7 @@ from scipy import stats
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import ALL_TASKS, compare, flips
 from kgbench.analysis.compass import Axis, Compass, compass_table, find_compass
-from kgbench.analysis.declarations import ScoreGroup, ScoreSet, score_set
-from kgbench.analysis.explain import explain
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import (
     FormatComparison,
@@ -23,18 +22,18 @@ from kgbench.analysis.format_preference import (
     format_preference_table,
 )
 from kgbench.analysis.leaderboard import leaders, standings_table
-from kgbench.analysis.matching import matches
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.passes import compare_passes
-from kgbench.analysis.rendering import as_latex
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.sizes import sizes
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.worst import explain
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
+from kgbench.scores.declared import ScoreGroup, ScoreSet, score_set
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
+from kgbench.tables import Column, Kind, Table
+from kgbench.tables.rendering import as_latex
 from tests.support.analysis_store import altered, iri, parts, small
 
 FORMATS = FormatComparison(

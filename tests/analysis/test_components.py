@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kgbench.analysis.components import Components
-from kgbench.analysis.histogram import Histogram
+from kgbench.statistics.histogram import Histogram
 
 
 def nested(values):

@@ -9,11 +9,11 @@ import pytest
 
 from kgbench import resources
 from kgbench.analysis.compass import find_compass
-from kgbench.analysis.declarations import score_set
-from kgbench.analysis.model_records import records
 from kgbench.errors import QueryError, ResourceError
 from kgbench.rdf import queries
 from kgbench.rdf.queries import Query, QueryParameter, bind
+from kgbench.scores.catalogue import records
+from kgbench.scores.declared import score_set
 from kgbench.vocab import XSD
 
 PREFIXES = """

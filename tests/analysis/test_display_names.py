@@ -9,10 +9,10 @@ import json
 
 from typer.testing import CliRunner
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.display_names import display_names, displayed
-from kgbench.analysis.tables import Column, Ref, Table
 from kgbench.cli import app
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import display_names, displayed
+from kgbench.tables import Column, Ref, Table
 from tests.support.analysis_store import altered
 from tests.support.archives import as_json, record_v3
 

@@ -7,16 +7,15 @@ import json
 
 import pytest
 
-from kgbench.analysis.catalogue import tasks
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.outcome_counts import count_errors
-from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.selection import select
+from kgbench.analysis.outcomes import count_errors, outcomes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
+from kgbench.scores.catalogue import tasks
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.commands import printed
 from tests.support.runs import Stop, hold, planned

@@ -10,20 +10,26 @@ import pytest
 
 from kgbench.analysis import compass
 from kgbench.analysis.case_means import Row, estimate_means
-from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
-from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, estimands, find_estimand
-from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.inference import inference, method
-from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.repetitions import Answers, Item
-from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, store_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError, ResourceError
 from kgbench.pages.board import board
 from kgbench.plots.standings import standings_figure
+from kgbench.scores.inference import (
+    AVAILABLE,
+    USER_ESTIMANDS,
+    estimands,
+    find_estimand,
+    inference,
+    method,
+)
+from kgbench.scores.reading import Answers, Item
+from kgbench.scores.selection import select
+from kgbench.statistics.clusters import FEWEST_FOR_T, least_p
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.intervals import Bounds
 from kgbench.vocab import KGB
 from tests.analysis.test_own import PREFIXES
 from tests.support.analysis_store import graph, iri, owned, results, small

@@ -6,10 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgbench.analysis.catalogue import MetricInfo
 from kgbench.analysis.items import CORRELATED, statistics
-from kgbench.analysis.repetitions import Answers, Item
-from kgbench.analysis.scores import Bounds
+from kgbench.scores.catalogue import MetricInfo
+from kgbench.scores.reading import Answers, Bounds, Item
 from kgbench.vocab import SKOS
 from tests.support.analysis_store import altered, iri, results, small
 

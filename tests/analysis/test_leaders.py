@@ -6,12 +6,12 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
 from kgbench.pages import rendering
 from kgbench.pages.board import board
+from kgbench.scores.declared import ScoreSet
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
 from tests.support.analysis_store import altered
 
 ONLY = ScoreSet("pick", "Pick", "F1", (Selector("Pick-turtle", "f1"),))

@@ -7,23 +7,22 @@ import pytest
 
 from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
-from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.dialogues import view
-from kgbench.analysis.estimands import find_estimand
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import FormatComparison, Pair, format_preference_table
-from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.matching import matches
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.scores import histograms
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.sizes import sizes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.rdf import digest, queries
+from kgbench.scores.declared import ScoreSet
+from kgbench.scores.inference import find_estimand
+from kgbench.scores.reading import histograms
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
+from kgbench.statistics.histogram import Histogram
 from tests.support.analysis_store import altered, graph, iri, parts, results, small
 
 NO_SCORES = """INSERT DATA { GRAPH <graph/catalogue> { <model/c> a kgb:Model ;

@@ -13,16 +13,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kgbench.analysis.compare import compare
-from kgbench.analysis.declarations import TESTS
-from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, find_estimand
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.matching import matches
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.tables import Column, Table
+from kgbench.analysis.matching import matches, sides
 from kgbench.errors import KgbenchError
 from kgbench.rdf import queries
+from kgbench.scores.declared import TESTS
+from kgbench.scores.inference import AVAILABLE, USER_ESTIMANDS, find_estimand
+from kgbench.scores.selection import select
+from kgbench.tables import Column, Table
 from tests.support.analysis_store import altered
 from tests.support.estimates import excluded
 from tests.support.store_kinds import KINDS

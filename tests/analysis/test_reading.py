@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.leaderboard import leaderboard, leaders
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.scores import histograms, score_rows
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.worst import worst_dialogues
 from kgbench.record import invalidation, reading
+from kgbench.scores import catalogue
+from kgbench.scores.reading import histograms, score_rows
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.runs import hold, planned
 
@@ -46,7 +46,7 @@ def read(store):
 def test_limits_of_queries_change_nothing(store, monkeypatch, limit):
     """Tables are the same if passes are read one by one, or all metrics, or all values."""
     known = read(store)
-    monkeypatch.setattr(f"kgbench.analysis.scores.{limit}", 0)
+    monkeypatch.setattr(f"kgbench.scores.reading.{limit}", 0)
     assert read(store) == known
 
 
@@ -64,7 +64,7 @@ def test_values_of_a_round_are_those_of_its_rows(store):
 
 def test_only_wanted_metrics_are_read(store, monkeypatch):
     """Where a query reads all metrics, the others are left out."""
-    monkeypatch.setattr("kgbench.analysis.scores._FEW_METRICS", 0)
+    monkeypatch.setattr("kgbench.scores.reading._FEW_METRICS", 0)
     (one,) = (
         iri for iri in catalogue.metrics(store) if iri.endswith("FixList/0.3-testing/contentF1")
     )

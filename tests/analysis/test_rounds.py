@@ -12,18 +12,17 @@ from typer.testing import CliRunner
 from kgbench import resources
 from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.compass import Axis, Compass, compass_of
-from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.explain import explain
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.matching import matches
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.worst import explain
 from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import distributions
+from kgbench.scores.declared import ScoreSet, score_set
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
 from kgbench.vocab import BASE
 from tests.support.analysis_store import altered, iri, owned, parts, small
 

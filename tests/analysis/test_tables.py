@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.rendering import as_terminal
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
 from kgbench.analysis.standings import standings_table
-from kgbench.analysis.tables import Column, Kind, Table, ranks, render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.characters import one_line, visible
 from kgbench.errors import QueryError
+from kgbench.scores.declared import ScoreSet
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
+from kgbench.tables import Column, Kind, Table, ranks, render
+from kgbench.tables.rendering import as_terminal
 from kgbench.vocab import KGB, PROV, XSD
 from tests.support.analysis_store import GraphStore, graph, iri, small
 

@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import kgbench
-from kgbench.analysis.tables import Column, Table
 from kgbench.api import runs
 from kgbench.api.dialogues import Dialogues
 from kgbench.cli import app
 from kgbench.engine.plans import plan_of
 from kgbench.errors import ConfigurationError, QueryError, ResourceError, StoreError, TaskError
 from kgbench.record.dialogues import dialogues
+from kgbench.tables import Column, Table
 from tests.support.analysis_store import graph, iri, owned, results, small
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m"

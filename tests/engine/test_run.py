@@ -83,7 +83,7 @@ def test_entries_that_were_forgotten_are_written_again(monkeypatch, remembered):
 def test_oracle_is_perfect_and_silence_is_not():
     """The oracle has the best main score everywhere, and silence nowhere."""
     from kgbench.analysis.leaderboard import leaderboard
-    from kgbench.analysis.selection import select
+    from kgbench.scores.selection import select
 
     with open_store("memory:") as store:
         hold(store, plan_of("baseline:oracle", "baseline:silent"))

@@ -6,11 +6,11 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis.estimands import DIALOGUES
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import executions, neighbours, score_tables
 from kgbench.pages.snapshot import MemoryView
+from kgbench.scores.inference import DIALOGUES
+from kgbench.scores.selection import select
 from kgbench.serve import analyses
 from kgbench.vocab import BASE, DCTERMS, KGB, RDF, XSD
 from tests.support.analysis_store import graph

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from kgbench.analysis import policies as analysed
 from kgbench.analysis import stored_results
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor
@@ -24,6 +23,7 @@ from kgbench.plugins.challenges.published_answers import imported_run
 from kgbench.policies.policy import policies
 from kgbench.record import reading
 from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.tasks import catalogue

@@ -10,7 +10,7 @@ from html import unescape
 import pytest
 
 from kgbench import __version__
-from kgbench.analysis.outcome_counts import Ending
+from kgbench.analysis.outcomes import Ending
 from kgbench.pages import run_results, runs, snapshot, things
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB

@@ -11,10 +11,10 @@ from math import fsum
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
 from kgbench.record import reading
+from kgbench.scores import catalogue
+from kgbench.scores.selection import select
 from kgbench.store import open_reader
 from tests.publish.reading import unpacked
 from tests.store.servers import Oxigraph

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.format_preference import (
     ALL_MODELS,
@@ -14,10 +13,11 @@ from kgbench.analysis.format_preference import (
     format_preference_details,
 )
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.selection import select
 from tests.support.analysis_store import graph
 from tests.support.store_kinds import KINDS, succeeded
 

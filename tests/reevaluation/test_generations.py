@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.engines import engine
 from kgbench.execution.judging import JudgeLimits
@@ -20,6 +19,7 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue, successors, tolerant_parsing

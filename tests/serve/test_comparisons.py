@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.scores import score_rows
-from kgbench.analysis.selection import select
-from kgbench.analysis.tables import Column, Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.pages.snapshot import MemoryView
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import select
 from kgbench.serve import comparisons
 from kgbench.serve.comparisons import side_by_side, summary
+from kgbench.tables import Column, Table
 from kgbench.vocab import BASE
 from tests.support.analysis_store import graph
 

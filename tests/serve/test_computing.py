@@ -12,10 +12,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.selection import select
 from kgbench.analysis.stored_results import basis, store_table
 from kgbench.pages.filled_queries import filled_query
 from kgbench.rdf import queries
+from kgbench.scores.selection import select
 from kgbench.serve.analyses import ANALYSES as KNOWN
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.app import application

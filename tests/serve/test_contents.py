@@ -8,10 +8,10 @@ import json
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis.tables import Column, Kind, Ref, Table
 from kgbench.errors import StoreError
 from kgbench.pages import contents, home, rendering, score_tables, snapshot, things
 from kgbench.pages.snapshot import MemoryView
+from kgbench.tables import Column, Kind, Ref, Table
 from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF, RDFS, SKOS
 from tests.support.analysis_store import GraphStore
 

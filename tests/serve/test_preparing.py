@@ -8,10 +8,10 @@ import logging
 
 import pytest
 
-from kgbench.analysis import catalogue
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import MemoryView
 from kgbench.pages.things import label
+from kgbench.scores import catalogue
 from kgbench.serve import service
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.refusals import Refused

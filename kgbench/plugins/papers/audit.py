@@ -13,12 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kgbench.analysis import catalogue, references
 from kgbench.analysis import policies as by_policies
+from kgbench.analysis import references
 from kgbench.analysis.registry import Purpose, analysis
-from kgbench.analysis.scores import score_rows
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.execution.on_variants import VariantOutcome
 from kgbench.model import Case, Outcome, Verdict
 from kgbench.plugins.papers import published_means as means
@@ -28,7 +25,11 @@ from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation import policy_causes
 from kgbench.reevaluation.comparison import UNEXPLAINED, is_same_value
 from kgbench.reevaluation.variant_outcomes import command
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS: Final = (
     Column("finding", "Finding"),

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Final
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.registry import Purpose, analysis
-from kgbench.analysis.scores import score_rows
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, ranks
 from kgbench.model import Json
 from kgbench.policies.policy import policy
 from kgbench.rdf import queries
 from kgbench.record import reading
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, ranks
 
 QUERIES: Final = ("published-means", "score-rows")
 POLICY: Final = "text2sparql-2025"

@@ -14,23 +14,23 @@ from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from functools import cache
 
-from kgbench.analysis import catalogue
 from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.compass import compass_table, find_compass
-from kgbench.analysis.declarations import score_set
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.model_records import recorded, records
-from kgbench.analysis.printed import printed_rows
-from kgbench.analysis.rendering import as_markdown
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.sizes import sizes
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.published_standings import printed_rows
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.plugins.papers import text2kg
 from kgbench.rdf.declared import shipped
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import recorded, records
+from kgbench.scores.declared import score_set
+from kgbench.scores.selection import Selection, select
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
+from kgbench.tables.rendering import as_markdown
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 AGREES, DIFFERS, NO_RESULTS = "agrees", "differs", "no results"

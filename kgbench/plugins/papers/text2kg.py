@@ -15,17 +15,17 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.inference import INDEPENDENT, inference
-from kgbench.analysis.intervals import Bounds, method_note, score_interval
-from kgbench.analysis.printed import printed_rows
+from kgbench.analysis.published_standings import printed_rows
 from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
-from kgbench.analysis.scores import selection_test
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.inference import INDEPENDENT, inference
+from kgbench.scores.reading import selection_test
+from kgbench.scores.selection import Selection
+from kgbench.statistics.histogram import Histogram, mean
+from kgbench.statistics.intervals import Bounds, method_note, score_interval
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 from kgbench.tasks import catalogue as classes
 
 _SHARE = Bounds(0.0, 1.0)  # all metrics of the task are precision, recall, F1 or a share

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks, metrics and models of a store, with names that are unique within it."""
+"""Tasks, metrics and models of a store: names that are unique within it, and published facts."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from fnmatch import fnmatchcase
+from pathlib import Path
 
-from kgbench.analysis.intervals import UNBOUNDED, Bounds
-from kgbench.analysis.model_records import recorded, records
-from kgbench.analysis.tables import Ref
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
 from kgbench.rdf import queries
+from kgbench.rdf.declared import Declared, shipped
+from kgbench.rdf.declared_terms import read_declarations
+from kgbench.statistics.intervals import UNBOUNDED, Bounds
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
+from kgbench.tables import Ref, Table, Value
+from kgbench.vocab import DCTERMS, KGB, RDFS, SCHEMA
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,3 +228,110 @@ def _unique(labelled: list[tuple[str, str]]) -> dict[str, str]:
         iri: label if len(holders[label]) == 1 else f"{label} [{iri.rpartition('/')[2]}]"
         for iri, label in labelled
     }
+
+
+COLUMN = "model"
+
+
+def display_names(store: Store) -> dict[str, str]:
+    """Return the display name of each model of a store, by its name in the catalogue."""
+    return {model.name: model.shown for model in models(store).values()}
+
+
+def model_names(store: Store) -> dict[str, str]:
+    """Return the display name of each model, by IRI."""
+    return {model.iri: model.shown for model in models(store).values()}
+
+
+def displayed(table: Table, names: Mapping[str, str]) -> Table:
+    """Replace the names in the column of models by display names.
+
+    >>> from kgbench.tables import Column, Table
+    >>> table = Table("Scores", (Column("model", "Model"),), (("org/small-7b",),))
+    >>> displayed(table, {"org/small-7b": "Small 7B"}).rows
+    (('Small 7B',),)
+    """
+    if COLUMN not in table.names:
+        return table
+    index = table.names.index(COLUMN)
+
+    def shown(value: Value) -> Value:
+        name = names.get(str(value))
+        if name is None:
+            return value
+        return value.relabelled(name) if isinstance(value, Ref) else name
+
+    return replace(
+        table,
+        rows=tuple((*row[:index], shown(row[index]), *row[index + 1 :]) for row in table.rows),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """Published facts about a model; unknown ones are ``None``. Parameters are in units of 10^9.
+
+    ``active`` is the number of parameters used per token, which is less than ``parameters`` for a
+    mixture of experts. ``glob`` matches the identifiers of the model.
+    """
+
+    label: str
+    glob: str
+    family: str
+    parameters: float | None
+    active: float | None
+    context: int | None
+    released: date | None
+    license: str | None
+
+    def describes(self, model_id: str) -> bool:
+        """Return whether the record describes the model with this identifier."""
+        return fnmatchcase(model_id, self.glob)
+
+
+def records(file: Path | None = None) -> list[ModelRecord]:
+    """Return the model records of the user's file, which take precedence, and the shipped ones."""
+    return own_records(file) + _read(shipped("queries", "models.ttl"))
+
+
+def own_records(file: Path | None) -> list[ModelRecord]:
+    """Return the model records of the user's file; an empty list without a file."""
+    return [] if file is None else _read(read_declarations(file))
+
+
+def family_of(model: str, model_records: Sequence[ModelRecord]) -> str:
+    """Return the recorded family of a model (id); a model without a record is its own family."""
+    record = recorded(model, model_records)
+    return model if record is None else record.family
+
+
+def recorded(model_id: str, model_records: Sequence[ModelRecord]) -> ModelRecord | None:
+    """Return the first of the ``model_records`` that describes the model with this identifier."""
+    return next((record for record in model_records if record.describes(model_id)), None)
+
+
+def _read(declared: Declared) -> list[ModelRecord]:
+    model_records = []
+    for node in declared.instances(KGB.ModelRecord):
+        parameters = declared.read(node, KGB.parameterCount, _size)
+        context = declared.read(node, KGB.contextLength, _size)
+        model_records.append(
+            ModelRecord(
+                label=declared.required(node, RDFS.label),
+                glob=declared.required(node, KGB.matches),
+                family=declared.required(node, KGB.family),
+                parameters=parameters,
+                active=declared.read(node, KGB.activeParameterCount, _size) or parameters,
+                context=None if context is None else int(context),
+                released=declared.read(node, DCTERMS.issued, date.fromisoformat),
+                license=declared.text(node, SCHEMA.license),
+            )
+        )
+    return model_records
+
+
+def _size(text: str) -> float:
+    size = float(text)
+    if not 0 < size < math.inf:
+        raise ValueError("a size must be a positive number")  # its logarithm is taken
+    return size

@@ -7,17 +7,16 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kgbench.analysis import catalogue
-from kgbench.analysis.catalogue import MetricInfo, TaskInfo
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.registry import Arguments
-from kgbench.analysis.scores import ScoreRow, histograms, score_rows
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo, TaskInfo
+from kgbench.scores.reading import ScoreRow, histograms, score_rows
+from kgbench.scores.selection import Selection
+from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 
 class Score(NamedTuple):
@@ -169,7 +168,7 @@ def chosen_scores(
 
 
 def parts_by_task(
-    store: Store, selection: Selection, arguments: Arguments
+    store: Store, selection: Selection, arguments: Mapping[str, Any]
 ) -> dict[str, list[Score]]:
     """Return the scores behind tables of single tasks, by task."""
     names = catalogue.tasks(store)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kgbench.analysis.tables import Value
 from kgbench.config.names import suites_of_judgements
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
@@ -16,6 +15,7 @@ from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
+from kgbench.tables import Value
 from kgbench.vocab import BASE
 
 FIRST = "first"

@@ -6,7 +6,7 @@ the repetition (variance ``within``). Both models get the same cases, so their c
 correlate. With m repetitions, the difference between the models on a case has the variance
 2 (between (1 - correlation) + within / m) (Miller, Adding Error Bars to Evals, 2024,
 arXiv 2411.00640, sections 4 and 5). The test is that of ``kgbench compare``
-(:mod:`kgbench.analysis.clusters`): a t-test over cases from ten cases on, an exact sign-flip test
+(:mod:`kgbench.statistics.clusters`): a t-test over cases from ten cases on, an exact sign-flip test
 below.
 """
 
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
 from kgbench.errors import QueryError
+from kgbench.statistics.clusters import FEWEST_FOR_T, least_p
 
 MOST_CASES = 10_000_000
 _HALVINGS = 60

@@ -16,9 +16,9 @@ from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.inference import AVAILABLE, check_estimand, find_estimand, inference
-from kgbench.scores.reading import BY_CASE, CHOOSING, Item, repetitions
+from kgbench.scores.reading import BY_CASE, CHOOSING, Item, Score, repetitions
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Score, chosen_scores
+from kgbench.scores.selectors import chosen_scores
 from kgbench.statistics.histogram import Histogram, mean
 from kgbench.statistics.intervals import Bounds
 from kgbench.store.protocol import Store

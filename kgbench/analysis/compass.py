@@ -16,9 +16,9 @@ from kgbench.rdf.declared import shipped
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue
 from kgbench.scores.declared import check_selectors, selectors, without_results
-from kgbench.scores.reading import BY_TASK, CHOOSING
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Score, Selector, histograms_by_model
+from kgbench.scores.selectors import Selector, histograms_by_model
 from kgbench.statistics.histogram import Histogram, mean
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Ref, Table, Value

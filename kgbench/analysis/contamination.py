@@ -23,9 +23,9 @@ from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo, TaskInfo
 from kgbench.scores.inference import CASES, Estimand, inference
-from kgbench.scores.reading import CHOOSING, ROWS, ScoreRow
+from kgbench.scores.reading import CHOOSING, ROWS, Score, ScoreRow
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Score, chosen_rows, chosen_scores, score_name
+from kgbench.scores.selectors import chosen_rows, chosen_scores, score_name
 from kgbench.statistics.significance import holm
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value

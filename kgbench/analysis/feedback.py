@@ -22,10 +22,9 @@ from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo, TaskInfo
 from kgbench.scores.inference import CASES, Estimand, inference
-from kgbench.scores.reading import CHOOSING, ROWS, ScoreRow, score_rows
+from kgbench.scores.reading import CHOOSING, ROWS, Score, ScoreRow, score_rows
 from kgbench.scores.selection import ALL as EVERY_TASK
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Score
 from kgbench.statistics.histogram import Histogram, mean
 from kgbench.statistics.intervals import DIFFERENCE_NOTE, Bounds, Interval, score_interval
 from kgbench.statistics.significance import paired_test

@@ -21,9 +21,9 @@ from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue
 from kgbench.scores.declared import check_selectors
 from kgbench.scores.inference import inference
-from kgbench.scores.reading import BY_TASK, CHOOSING
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Score, Selector, histograms_by_model
+from kgbench.scores.selectors import Selector, histograms_by_model
 from kgbench.statistics.histogram import Histogram
 from kgbench.statistics.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
 from kgbench.statistics.significance import cohens_d, holm, t_test

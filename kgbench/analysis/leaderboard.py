@@ -49,9 +49,8 @@ from kgbench.scores.inference import (
     find_estimand,
     inference,
 )
-from kgbench.scores.reading import ROWS, score_rows
+from kgbench.scores.reading import ROWS, Score, score_rows
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Score
 from kgbench.statistics.intervals import Bounds
 from kgbench.statistics.significance import paired_test
 from kgbench.store.protocol import Store

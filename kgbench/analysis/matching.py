@@ -19,9 +19,9 @@ from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names, reaches
 from kgbench.scores.inference import Estimand
-from kgbench.scores.reading import ScoreRow
+from kgbench.scores.reading import Score, ScoreRow
 from kgbench.scores.selection import ALL, FIRST, Selection, select
-from kgbench.scores.selectors import Score, chosen_rows, chosen_scores
+from kgbench.scores.selectors import chosen_rows, chosen_scores
 from kgbench.statistics.histogram import mean
 from kgbench.statistics.intervals import UNBOUNDED, Bounds
 from kgbench.store.protocol import Store

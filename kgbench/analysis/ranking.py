@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.scores.inference import AVAILABLE, CASES, Estimand, find_estimand
-from kgbench.scores.selectors import Score
+from kgbench.scores.reading import Score
 from kgbench.statistics.cluster_rows import ROUNDING, ClusterRows, summed
 from kgbench.statistics.clusters import FEWEST_FOR_T, Clusters
 from kgbench.statistics.significance import holm, two_sided_each

@@ -34,8 +34,8 @@ from kgbench.errors import QueryError
 
 if TYPE_CHECKING:  # `kgbench --help` imports this module and must stay fast
     from kgbench.model import Json
+    from kgbench.scores.reading import Score
     from kgbench.scores.selection import Selection
-    from kgbench.scores.selectors import Score
     from kgbench.store.protocol import Store
     from kgbench.tables import Table
 

@@ -26,15 +26,9 @@ from kgbench.analysis.registry import (
 from kgbench.errors import QueryError
 from kgbench.scores import catalogue
 from kgbench.scores.inference import CASES, inference
-from kgbench.scores.reading import BY_CASE, BY_TASK, CHOOSING, Item, repetitions
+from kgbench.scores.reading import BY_CASE, BY_TASK, CHOOSING, Item, Score, repetitions
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import (
-    Score,
-    chosen_scores,
-    histograms_by_model,
-    parts_by_task,
-    score_name,
-)
+from kgbench.scores.selectors import chosen_scores, histograms_by_model, parts_by_task, score_name
 from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value

@@ -167,8 +167,6 @@ def tools(
     ('No dialogue of this selection has tool calls.',)
     """
     if by is ToolRows.MODEL:
-        from kgbench.analysis.tool_usage import tool_success  # imports this module
-
         return tool_success(store, selection, metric)
     if metric is not None:
         raise OptionRefused("metric", "rows of tools have no score: add --by model")

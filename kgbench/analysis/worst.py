@@ -15,9 +15,8 @@ from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.declared import score_set
-from kgbench.scores.reading import ROWS, SupersedingMetrics, histograms, score_rows
+from kgbench.scores.reading import ROWS, Score, SupersedingMetrics, histograms, score_rows
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Score
 from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Ref, Table, Value

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kgbench.analysis import confusion as confusion_
     from kgbench.analysis import contamination as contamination_
     from kgbench.analysis import difficulty as difficulty_
-    from kgbench.analysis import difficulty as sizes_
     from kgbench.analysis import disagreements as disagreements_
     from kgbench.analysis import feedback as feedback_
     from kgbench.analysis import format_preference as format_preference_
@@ -148,7 +147,7 @@ class Results(Recording):
         policies = analysis_method(policies_.policies)
         references = analysis_method(references_.references)
         reliability = analysis_method(reliability_.reliability)
-        sizes = analysis_method(sizes_.sizes)
+        sizes = analysis_method(difficulty_.sizes)
         tasks = analysis_method(task_scores_.tasks)
         tools = analysis_method(tool_usage_.tools)
 

@@ -17,9 +17,10 @@ from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo, TaskInfo
 from kgbench.scores.inference import AVAILABLE, estimands
-from kgbench.scores.selectors import Score, Selector, answers_words, check_answers, name_and_round
+from kgbench.scores.reading import Score
+from kgbench.scores.selectors import Selector, answers_words, check_answers, name_and_round
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue as classes
+from kgbench.tasks import catalogue as task_classes
 from kgbench.tasks import successors
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
@@ -265,6 +266,6 @@ def _metrics_of_labels(store: Store) -> Mapping[str, set[str]]:
     for task in catalogue.tasks(store).values():
         for label in (task.label, task.name):
             names[label] |= of_class[task.task_class]
-    for label, declared in classes.labelled_tasks().items():
-        names[label] |= classes.metric_iris(declared.task_class).keys()
+    for label, declared in task_classes.labelled_tasks().items():
+        names[label] |= task_classes.metric_iris(declared.task_class).keys()
     return names

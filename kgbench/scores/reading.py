@@ -15,7 +15,6 @@ from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo
 from kgbench.scores.selection import ALL, Selection
-from kgbench.scores.selectors import Score
 from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 
@@ -37,6 +36,14 @@ class Cell(NamedTuple):
     task: str
     metric: str
     round: int | None = None
+
+
+class Score(NamedTuple):
+    """One metric on one task (IRIs); with ``round``, only of the answers in that round."""
+
+    task: str
+    metric: str
+    round: int | None
 
 
 class ScoreRow(NamedTuple):

@@ -7,25 +7,16 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from kgbench.errors import QueryError
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo, TaskInfo
-from kgbench.scores.reading import ScoreRow, histograms, score_rows
+from kgbench.scores.reading import Score, ScoreRow, histograms, score_rows
 from kgbench.scores.selection import Selection
 from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 from kgbench.tables import Table
-
-
-class Score(NamedTuple):
-    """One metric on one task (IRIs); with ``round``, only of the answers in that round."""
-
-    task: str
-    metric: str
-    round: int | None
-
 
 ANSWERS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
 """The names for answers of a dialogue, with the aggregation of their scores."""

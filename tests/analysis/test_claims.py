@@ -24,9 +24,9 @@ from kgbench.analysis.ranking import (
 from kgbench.errors import QueryError
 from kgbench.scores.declared import ScoreSet
 from kgbench.scores.inference import find_estimand
-from kgbench.scores.reading import ScoreRow
+from kgbench.scores.reading import Score, ScoreRow
 from kgbench.scores.selection import select
-from kgbench.scores.selectors import Score, Selector
+from kgbench.scores.selectors import Selector
 from kgbench.statistics.intervals import Bounds
 from tests.support.analysis_store import small
 

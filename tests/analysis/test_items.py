@@ -8,7 +8,8 @@ import pytest
 
 from kgbench.analysis.items import CORRELATED, statistics
 from kgbench.scores.catalogue import MetricInfo
-from kgbench.scores.reading import Answers, Bounds, Item
+from kgbench.scores.reading import Answers, Item
+from kgbench.statistics.intervals import Bounds
 from kgbench.vocab import SKOS
 from tests.support.analysis_store import altered, iri, results, small
 

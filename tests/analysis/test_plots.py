@@ -12,7 +12,7 @@ import pytest
 
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.compass import compass_table, find_compass
-from kgbench.analysis.difficulty import COLUMNS as SIZES
+from kgbench.analysis.difficulty import SIZE_COLUMNS as SIZES
 from kgbench.analysis.format_preference import ALL_TASKS
 from kgbench.analysis.leaderboard import COLUMNS as LEADERS
 from kgbench.analysis.leaderboard import leaders

@@ -23,8 +23,8 @@ from kgbench.plugins.harvest.sources import HarvestedSource
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.declared import ScoreSet
+from kgbench.scores.reading import Score
 from kgbench.scores.selection import FIRST, Selection, select
-from kgbench.scores.selectors import Score
 from kgbench.signing.key_list import KeyList
 from kgbench.statistics.histogram import Histogram
 from kgbench.store import open_reader

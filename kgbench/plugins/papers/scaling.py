@@ -17,8 +17,8 @@ from kgbench.nearest import nearest
 from kgbench.scores.catalogue import ModelRecord, models, own_records, recorded, records
 from kgbench.scores.declared import ScoreSet, score_set
 from kgbench.scores.inference import inference
+from kgbench.scores.reading import Score
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Score
 from kgbench.statistics.intervals import half_width
 from kgbench.statistics.significance import two_sided
 from kgbench.store.protocol import Store

@@ -12,7 +12,6 @@ from kgbench.pages import drawing, neighbours, score_tables, things
 from kgbench.pages.board import heat_map
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
-from kgbench.pages.tables import sheet
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import TaskInfo, display_names
 from kgbench.tables import Table
@@ -74,15 +73,12 @@ def described(view: View, info: TaskInfo) -> dict[str, Any]:
 
 def of_suite(table: Table, display: Mapping[str, str], suite: str, label: str) -> dict[str, Any]:
     """Return the results of a task in a suite: models, the best first, and the complete table."""
-    table_sheet = sheet(table, suite, hide="task")
-    boxes = [drawing.box(record) for record in table_sheet.records]
-    results = score_tables.results(table, display)
     return {
         "suite": suite,
         "label": label,
-        "results": results,
-        "sheet": table_sheet,
-        "boxes": boxes,
+        "results": score_tables.results(table, display),
+        "table": table,
+        "boxes": [drawing.box(record) for record in table],
     }
 
 
@@ -127,7 +123,7 @@ def of_tasks(
         "description": things.text(view, suite, DCTERMS.description) or "",
         "tasks": lines,
         "models": 0 if table is None else len(set(table.column("model"))),
-        "heat": None if table is None else heat_map(table, [], display, suite),
+        "heat": None if table is None else heat_map(table, [], display),
         "scope": {"suite": suite},
     }
 

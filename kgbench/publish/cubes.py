@@ -11,7 +11,7 @@ from itertools import chain
 import pyoxigraph as ox
 
 from kgbench.analysis.cubes import cube_triples, is_cube
-from kgbench.pages.tables import linked_queries
+from kgbench.pages.board import asked
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import claim_iri
 from kgbench.publish.companions import Companion, as_lines, write_document
@@ -105,7 +105,6 @@ class _Cubes:
         """Return the metadata of a cube; people, licence and dates are those of the data set."""
         published, table = self.publication, self.results.tables[kind]
         activity = node(f"{published.base}#publication")
-        asked = linked_queries(table, self.results.suite)
         notes = " ".join(table.notes)
         return [
             *(
@@ -121,7 +120,10 @@ class _Cubes:
                 (DCTERMS.subject, self.results.suite),
                 (DCTERMS.isPartOf, published.dataset),
                 (PROV.wasGeneratedBy, activity),
-                *((DCTERMS.source, published.base + self.query_path(*query)) for query in asked),
+                *(
+                    (DCTERMS.source, published.base + self.query_path(*query))
+                    for query in asked(table)
+                ),
             ),
             *type_statements(activity, PROV.Activity),
             *type_statements(published.dataset, DCAT.Dataset),

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgbench.pages import home, things
-from kgbench.pages.board import board, heat_map
+from kgbench.pages.board import asked, board, heat_map
 from kgbench.pages.rendering import STATIC, script
 from kgbench.pages.snapshot import View
-from kgbench.pages.tables import linked_queries, sheet
 from kgbench.publish import discovery, robots
 from kgbench.publish.catalog import Publication
 from kgbench.publish.dataset_metadata import datacite, schema_org, zenodo
@@ -120,17 +119,17 @@ class FrontFiles:
         ranked, tasks = results.tables.get(BOARD), results.tables.get(TASKS)
         display, suite = display_names(self.renderer.view), results.suite
         if ranked is not None:
-            context["board"] = board(ranked, display, suite)
+            context["board"] = board(ranked, display)
         if tasks is not None:
             order = [] if ranked is None else [str(name) for name in ranked.column("model")]
             short = len(tasks.rows) <= _MOST_ROWS
             context |= {
-                "heat": heat_map(tasks, order, display, suite),
+                "heat": heat_map(tasks, order, display),
                 "rows": len(tasks.rows),
-                "tasks": sheet(tasks, suite) if short else None,
+                "tasks": tasks if short else None,
             }
         drawn = [
-            (*figure[1:], linked_queries(results.tables[figure.kind], suite))
+            (*figure[1:], asked(results.tables[figure.kind]))
             for figure in self.figures.get(suite, ())
         ]
         return {**context, "drawn": drawn, "scope": {"suite": suite}}

@@ -59,8 +59,8 @@ def _leaderboard(
     display = display_names(view)
     order = [str(name) for name in table.column("model")]
     return {
-        "board": board(table, display, selection.suite),
-        "heat": heat_map(tasks, order, display, selection.suite),
+        "board": board(table, display),
+        "heat": heat_map(tasks, order, display),
         "described": combined.description,
     }
 

@@ -16,7 +16,6 @@ from starlette.responses import Response
 from kgbench.analysis.index import ANALYSES, INDEX
 from kgbench.analysis.registry import Analysis, OptionRefused, Parameter
 from kgbench.errors import QueryError
-from kgbench.pages.tables import sheet
 from kgbench.scores.catalogue import displayed
 from kgbench.scores.selection import ALL, FIRST
 from kgbench.serve.analysis_cache import AnalysisCache
@@ -100,7 +99,7 @@ class AnalysisPages:
             "chosen": {key: given.get(key, "") for key in _SELECTORS},
             "fields": [_field(each, given) for each in _offered(analysis)],
             "query": request.url.query,
-            "sheet": None,
+            "table": None,
             "problem": None,
             **await self._computing.get(view, "choices", suite=suite),
         }
@@ -130,7 +129,7 @@ class AnalysisPages:
                 file.make, displayed(table, names) if file.shown else table
             )
             return Response(made, media_type=file.media)
-        context["sheet"] = sheet(displayed(table, names), suite)
+        context["table"] = displayed(table, names)
         return await asyncio.to_thread(
             self._rendering.page, request, "table.html", context, view=view
         )

@@ -232,10 +232,10 @@ def test_the_least_p_is_that_of_equal_values(number):
 def test_pages_and_legends_name_the_estimand():
     """The leaderboard of a page and the legend of a figure name the estimand of intervals."""
     table = leaders(small(), select(small()))
-    made = board(table, {}, None)
+    made = board(table, {})
     assert made.about == "cases of this kind"
     assert [place["between"] for place in made.places] == ["1 to 2 (a)", "1 to 2 (a)"]
-    assert board(leaderboard(small(), select(small())), {}, None).about is None
+    assert board(leaderboard(small(), select(small())), {}).about is None
     (axes,) = standings_figure(table).axes
     legend = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert any("cases of this kind" in " ".join(text.split()) for text in legend)

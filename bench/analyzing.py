@@ -19,14 +19,14 @@ from pathlib import Path
 from bench import peers
 from bench.harness import Result, Timing, measure
 from bench.multiplied import multiply, source
-from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
 from kgbench.analysis.compass import compass_table
 from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.leaderboard import leaderboard, leaders
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.stored_results import basis, store_table, stored_table
@@ -93,7 +93,6 @@ def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], objec
         "sizes": lambda: sizes(store, selection),
         "dialogue": lambda: feedback(store, selection),
         "scaling": lambda: scaling(store, selection),
-        "characterization": lambda: characterization(store, selection),
         "compare": lambda: compare(matches(store, selection, a, b), a, b),
         "every model x task x metric": every,
     }

@@ -102,11 +102,6 @@ _OWN: Mapping[str, Entry] = {
         "Show which tools models called, the outcomes of the calls, and the cost of success.",
         "kgbench.plots.tool_points:TOOLS",
     ),
-    "characterization": Entry(
-        "kgbench.analysis.characterization:characterization",
-        Purpose.UNDERSTAND,
-        "Show scores by cognitive process, knowledge dimension and relational complexity.",
-    ),
     "agreement": Entry(
         "kgbench.analysis.judge_agreement:agreement",
         Purpose.JUDGES,

@@ -16,12 +16,17 @@ from typing import Annotated
 
 from kgbench.analysis.format_preference import ALL_TASKS
 from kgbench.analysis.registry import Common, Metric, Option, Purpose, Round, Solved, analysis
-from kgbench.analysis.task_scores import common_note, common_tasks
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo
 from kgbench.scores.reading import BY_CASE, CHOOSING, repetitions, threshold, undeclared_note
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import chosen_scores, parts_by_task, score_name
+from kgbench.scores.selectors import (
+    chosen_scores,
+    common_note,
+    common_tasks,
+    parts_by_task,
+    score_name,
+)
 from kgbench.statistics.histogram import mean
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from kgbench.analysis import outcomes
 from kgbench.analysis.identity_changes import identity_changes
-from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaderboard import leaderboard, published_sets
 from kgbench.analysis.outcomes import Ending
-from kgbench.analysis.published_standings import published_sets
 from kgbench.analysis.standings import standings_table
 from kgbench.analysis.worst import ScoredDialogue, worst_dialogues
 from kgbench.connectors import extraction

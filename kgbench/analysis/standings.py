@@ -16,12 +16,11 @@ from math import inf
 
 from kgbench.analysis.outcomes import ERRORS, Errors, count_errors
 from kgbench.analysis.registry import Arguments
-from kgbench.analysis.task_scores import common_note, common_tasks
 from kgbench.scores import catalogue
 from kgbench.scores.declared import ScoreSet, check_selectors, score_set, without_results
 from kgbench.scores.reading import BY_TASK, CHOOSING, Score
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import histograms_by_model
+from kgbench.scores.selectors import common_note, common_tasks, histograms_by_model
 from kgbench.statistics.histogram import Histogram, mean, mixture
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, ranks

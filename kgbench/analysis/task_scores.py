@@ -3,32 +3,30 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Annotated
+from collections.abc import Mapping
 
 from kgbench.analysis import case_means
-from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.outcomes import ERRORS, Errors, count_errors
 from kgbench.analysis.registry import (
-    Arguments,
     Common,
     EstimandName,
     Metric,
-    Option,
-    OptionRefused,
     Purpose,
     Round,
     analysis,
 )
-from kgbench.errors import QueryError
 from kgbench.scores import catalogue
 from kgbench.scores.inference import CASES, inference
 from kgbench.scores.reading import BY_CASE, BY_TASK, CHOOSING, Item, Score, repetitions
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import chosen_scores, histograms_by_model, parts_by_task, score_name
+from kgbench.scores.selectors import (
+    chosen_scores,
+    histograms_by_model,
+    of_common_tasks,
+    parts_by_task,
+    score_name,
+)
 from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
@@ -54,13 +52,7 @@ QUERIES = (*CHOOSING, *BY_CASE, *ERRORS)
 _POOLED_QUERIES = (*CHOOSING, *BY_TASK, *ERRORS)
 
 
-def _parts(store: Store, selection: Selection, arguments: Arguments) -> dict[str, list[Score]]:
-    if arguments["aspects"]:
-        raise OptionRefused("aspects", "aspects of tasks are not made from scores")
-    return parts_by_task(store, selection, arguments)
-
-
-@analysis("tasks", Purpose.LOOK, parts=_parts)
+@analysis("tasks", Purpose.LOOK, parts=parts_by_task)
 def tasks(
     store: Store,
     selection: Selection,
@@ -69,9 +61,6 @@ def tasks(
     round: Round = None,
     estimand: EstimandName = CASES,
     common: Common = False,
-    aspects: Annotated[
-        bool, Option("Show what task classes read, write and demand; no scores.")
-    ] = False,
 ) -> Table:
     """Show the distribution of a score for every task and model, with errors.
 
@@ -79,14 +68,6 @@ def tasks(
     >>> results.select(models="*noisy*").tasks(metric="f1").column("mean")
     [0.25, 0.75, 0.75]
     """
-    if aspects:
-        if metric or round or common or {"model", "run"} & selection.narrowed.keys():
-            raise OptionRefused(
-                "aspects",
-                "aspects describe tasks, not scores: leave out --metric, --round, --common, "
-                "--model and --run",
-            )
-        return task_aspects(store, selection)
     table = task_scores(store, selection, metric=metric, round=round, estimand=estimand)
     return of_common_tasks(table) if common else table
 
@@ -191,50 +172,4 @@ def _row(
         wrong.failed,
         wrong.not_judged,
         wrong.unreadable / judged if judged else None,
-    )
-
-
-def common_tasks(scored: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the tasks on which every model has a score; ``scored`` has tasks by model name.
-
-    Models without any score are ignored. Raises :class:`~kgbench.errors.QueryError` where the
-    models have no task in common.
-    """
-    covered = {model: set(tasks) for model, tasks in scored.items()}
-    covered = {model: tasks for model, tasks in covered.items() if tasks}
-    shared = set.intersection(*covered.values()) if covered else set()
-    if not shared:
-        fewest = sorted(covered, key=lambda model: (len(covered[model]), model))
-        examples = ", ".join(f"{model} ({len(covered[model])})" for model in fewest[:5])
-        raise QueryError(
-            f"no task was scored for all {len(covered)} models: choose models with --model. The "
-            f"models with the fewest tasks are {examples}"
-            if covered
-            else "no model has scores, so there is no common task"
-        )
-    return shared
-
-
-def common_note(tasks: Sequence[str], models: int) -> str:
-    """Return a note that names the tasks on which models are compared."""
-    counted = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
-    return (
-        f"Compared on the {counted} that all {models} models were scored on: "
-        f"{', '.join(sorted(tasks))}."
-    )
-
-
-def of_common_tasks(table: Table) -> Table:
-    """Restrict a table of tasks and models (with a column ``n``) to the tasks of all models."""
-    scored: dict[str, set[str]] = defaultdict(set)
-    for row in table.records():
-        if row["n"]:
-            scored[str(row["model"])].add(str(row["task"]))
-    shared = common_tasks(scored)
-    index = table.names.index("task")
-    return replace(
-        table,
-        rows=tuple(row for row in table.rows if row[index] in shared),
-        notes=(common_note(list(shared), len(scored)), *table.notes),
-        context={**table.context, "common": True},
     )

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from kgbench.analysis import calibrations as calibrations_
-    from kgbench.analysis import characterization as characterization_
     from kgbench.analysis import compass as compass_
     from kgbench.analysis import confusion as confusion_
     from kgbench.analysis import contamination as contamination_
@@ -130,7 +129,6 @@ class Results(Recording):
     if TYPE_CHECKING:  # :func:`with_analyses` adds the methods
         agreement = analysis_method(judge_agreement_.agreement)
         calibration = analysis_method(calibrations_.calibration)
-        characterization = analysis_method(characterization_.characterization)
         compass = analysis_method(compass_.compass)
         confusion = analysis_method(confusion_.confusion)
         contamination = analysis_method(contamination_.contamination)

@@ -32,7 +32,7 @@ def ranked(table: Table) -> list[str]:
 
 
 def standings_figure(table: Table, size: Size | None = None) -> Figure:
-    """Draw a table of :func:`kgbench.analysis.leaderboard.leaders`.
+    """Draw a table of :func:`kgbench.analysis.leaders.leaders`.
 
     Dark bars are models that lead, light bars are worse models, grey bars have no test.
     Models with white bars below the line are not ranked, because they were not scored on all tasks.

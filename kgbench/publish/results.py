@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.analysis.compass import compass_table, find_compass
-from kgbench.analysis.leaderboard import leaders
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.task_scores import task_scores
 from kgbench.characters import one_line
 from kgbench.errors import QueryError

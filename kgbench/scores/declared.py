@@ -25,7 +25,7 @@ from kgbench.tasks import successors
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 TESTS = ("clustered", "paired")
-"""The tests against the best model: see :func:`kgbench.analysis.leaderboard.leaders`."""
+"""The tests against the best model: see :func:`kgbench.analysis.leaders.leaders`."""
 
 
 @dataclass(frozen=True, slots=True)

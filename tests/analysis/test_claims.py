@@ -11,7 +11,7 @@ from scipy import stats
 
 from kgbench.analysis import ranking
 from kgbench.analysis.compare import ALL_TASKS, compare
-from kgbench.analysis.leaderboard import leaders
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import TaskValues, matches, sides
 from kgbench.analysis.pairs import Verdict, pairs
 from kgbench.analysis.ranking import (

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from kgbench.analysis.compare import ALL_TASKS, compare
-from kgbench.analysis.leaderboard import leaders
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.pairs import pairs
 from kgbench.scores.selection import select

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons, leaders, formats, compasses, sizes, feedback and characteristics, by hand."""
+"""Comparisons, leaders, formats, compasses, sizes and feedback, by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
-from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import ALL_TASKS, compare, flips
 from kgbench.analysis.compass import Axis, Compass, compass_table, find_compass
 from kgbench.analysis.difficulty import sizes
@@ -21,7 +20,8 @@ from kgbench.analysis.format_preference import (
     format_preference_details,
     format_preference_table,
 )
-from kgbench.analysis.leaderboard import leaders, standings_table
+from kgbench.analysis.leaderboard import standings_table
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.passes import compare_passes
@@ -292,16 +292,6 @@ def test_feedback_gains_by_hand():
     assert rows["Model B", "all dialogues"]["n"] == 2
 
 
-def test_characterization_by_hand():
-    """Scores by level are means of task means; a task counts in each of its levels."""
-    rows = {
-        (r["level"], r["model"]): r for r in characterization(small(), select(small())).records()
-    }
-    assert rows["understand", "Model A"]["tasks"] == 3
-    assert rows["analyze", "Model A"]["score"] == pytest.approx((11 / 18 + 5 / 12) / 2)
-    assert rows["low", "Model B"]["n"] == 2
-
-
 def test_outcomes_by_hand():
     """Each outcome has its rate among the answers; open dialogues are counted."""
     rows = {(r["task"], r["model"]): r for r in outcomes(small(), select(small())).records()}
@@ -344,22 +334,14 @@ def test_a_cell_is_traced_to_its_dialogues():
     assert rounds.column("round") == [0, 0, 0]
 
 
-def test_rounds_and_characteristics_can_be_traced():
-    """A gain is explained by the answers of every round, a level by all its tasks."""
+def test_rounds_can_be_traced():
+    """A gain is explained by the answers of every round."""
     store, chosen = small(), select(small())
     answers = explain(store, chosen, parts("dialogue", store, chosen), "model-a").values
     of_all = [row for row in feedback(store, chosen).records() if row["model"] == "Model A"]
     n = sum(row["n"] for row in of_all if row["feedback"] == "all dialogues")
     assert answers.column("round").count(0) == n > 0
     assert set(answers.column("part")) == {row["task"] for row in of_all}
-    cells = [r for r in characterization(store, chosen).records() if r["model"] == "Model A"]
-    for cell in cells:
-        place = f"model-a::{cell['characteristic']}/{cell['level']}"
-        assert (
-            len(explain(store, chosen, parts("characterization", store, chosen), place).values.rows)
-            == cell["n"]
-        )
-    assert cells
 
 
 def test_parts_of_declarations_can_be_traced(monkeypatch):

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.difficulty import SIZE_COLUMNS as SIZES
 from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
-from kgbench.analysis.leaderboard import COLUMNS as LEADERS
+from kgbench.analysis.leaders import COLUMNS as LEADERS
 from kgbench.analysis.standings import COLUMNS as BOARD
 from kgbench.analysis.tool_usage import SUCCESS_COLUMNS as TOOLS
 from kgbench.errors import QueryError

@@ -11,7 +11,8 @@ import pytest
 from kgbench.analysis import compass
 from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.leaderboard import leaderboard, leaders
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.stored_results import basis, store_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError, ResourceError
@@ -42,7 +43,6 @@ ASKED_FOR = {
     "leaderboard": ("analysis_scores", {"significance": True}),
     "tasks": ("analysis_scores", {}),
     "dialogue": ("analysis_scores", {}),
-    "characterization": ("analysis_scores", {}),
     "items": ("analysis_scores", {}),
     "pairs": ("analysis_scores", {}),
     "contamination": ("analysis_scores", {}),
@@ -82,14 +82,14 @@ def test_no_analysis_is_forgotten():
 
 
 @pytest.mark.parametrize("about", [AVAILABLE, *USER_ESTIMANDS])
-@pytest.mark.parametrize("name", ["tasks", "dialogue", "characterization"])
+@pytest.mark.parametrize("name", ["tasks", "dialogue"])
 def test_any_estimand_can_be_asked_for(name, about):
     """Means do not depend on the estimand; only `dialogues` treats dialogues as independent."""
     opened = results(small())
     table = ANALYSES[name](opened.store, opened.selection, estimand=about)
     assert table.context["estimand"] in (about, "cases" if about == "available" else about)
     assert table.context["method"] == ("independent" if about == "dialogues" else "clustered")
-    shown = "gain" if name == "dialogue" else "score" if name == "characterization" else "mean"
+    shown = "gain" if name == "dialogue" else "mean"
     first = ANALYSES[name](opened.store, opened.selection)
     assert table.column(shown) == first.column(shown)
     with pytest.raises(QueryError, match="did you mean"):

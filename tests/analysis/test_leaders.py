@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from kgbench.analysis.leaderboard import leaders
+from kgbench.analysis.leaders import leaders
 from kgbench.pages import rendering
 from kgbench.pages.board import board
 from kgbench.scores.declared import ScoreSet

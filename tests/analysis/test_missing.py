@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
 from kgbench.analysis.dialogues import view
 from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import FormatComparison, Pair, format_preference_table
-from kgbench.analysis.leaderboard import leaderboard, leaders
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.task_scores import task_scores
@@ -23,7 +23,7 @@ from kgbench.scores.reading import histograms
 from kgbench.scores.selection import select
 from kgbench.scores.selectors import Selector
 from kgbench.statistics.histogram import Histogram
-from tests.support.analysis_store import altered, graph, iri, parts, results, small
+from tests.support.analysis_store import altered, graph, iri, results, small
 
 NO_SCORES = """INSERT DATA { GRAPH <graph/catalogue> { <model/c> a kgb:Model ;
     <http://www.w3.org/2004/02/skos/core#notation> "model-c" ;
@@ -48,31 +48,13 @@ def without(what, graph_="?g"):
 def test_scores_of_tasks_that_the_catalogue_lacks_count_nowhere():
     """An evaluation of an unknown task changes no analysis of the known ones."""
     store, chosen = altered(STRAY), select(small())
-    for analysis in (leaderboard, characterization, feedback, task_scores, leaders):
+    for analysis in (leaderboard, feedback, task_scores, leaders):
         assert analysis(store, chosen) == analysis(small(), chosen)
 
 
-def test_tasks_without_characteristics_are_named():
-    """Tasks without characteristics are noted; if no task has any, there is no table."""
-    levels = "?c kgb:cognitiveProcess ?a ; kgb:knowledgeDimension ?b ; kgb:relationalComplexity ?d"
-    some = altered(without(levels.replace("?c", "<task-class/Mend/2.0>")))
-    table = characterization(some, select(some))
-    assert table.notes[0] == "Not characterised: Mend."
-    assert "factual" not in table.column("level")
-    none = altered(without(levels))
-    with pytest.raises(QueryError, match="no task class with scores is characterised"):
-        characterization(none, select(none))
-
-
-def test_tasks_without_a_main_metric_have_no_part_in_characteristics():
-    """A class without a main metric has no part in levels and gains."""
+def test_tasks_without_a_main_metric_have_no_gain():
+    """A class without a main metric has no part in gains."""
     store = altered(without("<task-class/Mend/2.0> kgb:mainMetric ?m"))
-    tasks = {
-        score.task
-        for scores in parts("characterization", store, select(store)).values()
-        for score in scores
-    }
-    assert tasks == {iri("task/Pick/1.0/Pick-turtle/aa11"), iri("task/Pick/1.0/Pick-jsonld/bb22")}
     with pytest.raises(QueryError, match="no tasks with several rounds"):
         feedback(store, select(store))
 
@@ -230,7 +212,6 @@ CHOSEN = {
     "tasks": task_scores,
     "feedback": feedback,
     "outcomes": outcomes,
-    "characterization": characterization,
 }
 
 

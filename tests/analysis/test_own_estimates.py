@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kgbench.analysis.compare import compare
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.leaderboard import leaders
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches, sides
 from kgbench.errors import KgbenchError
 from kgbench.rdf import queries

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.published_standings import printed_rows, published_sets, with_published
+from kgbench.analysis.leaderboard import printed_rows, published_sets, with_published
 from kgbench.analysis.standings import COLUMNS
 from kgbench.errors import QueryError
 from kgbench.tables import Table

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.leaderboard import leaderboard, leaders
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.worst import worst_dialogues

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 import pytest
 from starlette.testclient import TestClient
 
-from kgbench.analysis.leaderboard import leaderboard, leaders
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.stored_results import basis, store_table
 from kgbench.pages.filled_queries import filled_query
 from kgbench.rdf import queries

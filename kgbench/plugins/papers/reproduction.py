@@ -14,15 +14,15 @@ from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from functools import cache
 
-from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.format_preference import format_preference
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.published_standings import printed_rows
+from kgbench.analysis.leaderboard import printed_rows
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.plugins.papers import text2kg
+from kgbench.plugins.papers.aspects import aspects
 from kgbench.rdf.declared import shipped
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import recorded, records
@@ -54,7 +54,7 @@ SUMMARY = (
     Column("note", "Note"),
 )
 ANALYSES: Mapping[str, Callable[[Store, Selection, Mapping[str, str]], Table]] = {
-    "aspects": lambda store, chosen, _: task_aspects(store, chosen),
+    "aspects": lambda store, chosen, _: aspects(store, chosen),
     "compass": lambda store, chosen, arguments: compass_table(
         store, chosen, find_compass(arguments["compass"])
     ),

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated
 
-from kgbench.analysis.published_standings import printed_rows
+from kgbench.analysis.leaderboard import printed_rows
 from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
 from kgbench.rdf import queries
 from kgbench.scores import catalogue

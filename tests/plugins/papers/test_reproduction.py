@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench import resources
-from kgbench.analysis.published_standings import printed_rows
+from kgbench.analysis.leaderboard import printed_rows
 from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import app
 from kgbench.errors import QueryError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from kgbench.analysis.published_standings import printed_rows
+from kgbench.analysis.leaderboard import printed_rows
 from kgbench.cli import app
 from kgbench.importers import text2kgbench
 from kgbench.importers.load import load

@@ -90,7 +90,7 @@ def test_a_leaderboard_of_many_values_has_no_tests(view, monkeypatch):
     assert not many["board"].intervals
     scores = [[row["score"] for row in each["board"].places] for each in (many, few)]
     assert scores[0] == scores[1]
-    assert "--significance --keep" in many["board"].notes[-1]
+    assert "--significance --keep" in many["board"].table.notes[-1]
     assert many["heat"] == few["heat"]
 
 

@@ -57,7 +57,7 @@ def select_sides(
     second: str,
     *,
     suite: str | None = None,
-    choice: str = FIRST,
+    pass_: str = FIRST,
     run: str | None = None,
     tasks: str = ALL,
     models: str = ALL,
@@ -73,7 +73,7 @@ def select_sides(
         raise OptionRefused("models", "two models are compared already")
     if a.kind != "model" and run is not None:
         raise OptionRefused("run", f"a {a.kind} determines which run counts")
-    of_pass = a.iri if a.kind == "pass" else choice
+    of_pass = a.iri if a.kind == "pass" else pass_
     return a, b, select(store, suite, of_pass, run=run, tasks=tasks, models=models)
 
 

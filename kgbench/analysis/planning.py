@@ -81,17 +81,17 @@ class Effort(NamedTuple):
 
 
 def source(
-    store: Store, name: str, choice: str = FIRST, *, tasks: str = ALL, models: str = ALL
+    store: Store, name: str, pass_: str = FIRST, *, tasks: str = ALL, models: str = ALL
 ) -> Selection:
     """Select the scores of the suite or run ``name``.
 
     Raises :class:`~kgbench.errors.QueryError` where there is neither.
     """
     try:
-        return select(store, name, choice, tasks=tasks, models=models)
+        return select(store, name, pass_, tasks=tasks, models=models)
     except QueryError as no_suite:
         try:
-            return select(store, None, choice, run=name, tasks=tasks, models=models)
+            return select(store, None, pass_, run=name, tasks=tasks, models=models)
         except StoreError as no_run:
             raise QueryError(
                 f"'{name}' is neither a suite nor a run: {no_suite}; {no_run}"

@@ -96,9 +96,9 @@ class Option:
 
 
 def _check_round(text: str) -> str:
-    from kgbench.scores.selectors import check_answers
+    from kgbench.scores.selectors import check_round
 
-    return check_answers(text)
+    return check_round(text)
 
 
 def check_estimand(name: str) -> str:

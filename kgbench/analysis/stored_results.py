@@ -52,7 +52,7 @@ class Basis:
                     "name": self.name,
                     "arguments": dict(self.arguments),
                     "suite": self.selection.suite,
-                    "pass": self.selection.choice,
+                    "pass": self.selection.pass_,
                     "narrowed": dict(self.selection.narrowed),
                     "stamps": dict(self.stamps),
                     "declared": self.declared,
@@ -122,7 +122,7 @@ def store_table(store: Store, inputs: Basis, table: Table, started: datetime) ->
     dataset = f"{analysis}/table"
     if is_cube(table):
         selection = inputs.selection
-        lines += cube_triples(table, dataset, selection.suite, selection.choice)
+        lines += cube_triples(table, dataset, selection.suite, selection.pass_)
         lines.append(f"<{dataset}> <{PROV.wasGeneratedBy}> <{analysis}> .")
         lines.append(f"<{dataset}> <{RDFS.label}> {string(table.title)} .")
     store.write([Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, analysis))])
@@ -157,7 +157,7 @@ def _activity(
         f"{node} <{RDFS.label}> {string(table.title)} .",
         f"{node} <{KGB.analysisName}> {string(inputs.name)} .",
         f"{node} <{KGB.analysisKey}> {string(inputs.key)} .",
-        f"{node} <{KGB.passChoice}> {string(inputs.selection.choice)} .",
+        f"{node} <{KGB.passChoice}> {string(inputs.selection.pass_)} .",
         f"{node} <{KGB.suite}> <{inputs.selection.suite}> .",
         f"{node} <{KGB.parameters}> {json_literal(dict(inputs.arguments))} .",
         f"{node} <{KGB.tableJson}> {json_literal(table.as_json())} .",

@@ -59,13 +59,13 @@ class Results(Recording):
         connection: Connection,
         *,
         suite: str | None = None,
-        choice: str = FIRST,
+        pass_: str = FIRST,
         run: str | None = None,
         tasks: str = ALL,
         models: str = ALL,
     ) -> None:
         self._connection = connection
-        selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        selectors = {"suite": suite, "pass_": pass_, "run": run, "tasks": tasks, "models": models}
         for name, value in selectors.items():
             if value is not None and not isinstance(value, str):
                 raise QueryError(
@@ -79,7 +79,7 @@ class Results(Recording):
         self,
         *,
         suite: str | None = None,
-        choice: str | None = None,
+        pass_: str | None = None,
         run: str | None = None,
         tasks: str | None = None,
         models: str | None = None,
@@ -88,7 +88,7 @@ class Results(Recording):
 
         Args:
             suite: Name or IRI of a suite; by default, that of the newest run.
-            choice: The evaluation pass to use: ``first``, ``latest`` or an IRI.
+            pass_: The evaluation pass to use: ``first``, ``latest`` or an IRI.
             run: Id, IRI or label of the only run to use.
             tasks: Glob over task labels.
             models: Glob over model ids or names.
@@ -99,7 +99,7 @@ class Results(Recording):
         >>> results.select(models="*oracle").tasks().column("mean")
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
         """
-        selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        selectors = {"suite": suite, "pass_": pass_, "run": run, "tasks": tasks, "models": models}
         changed = {name: value for name, value in selectors.items() if value is not None}
         return Results(self._connection, **{**self._chosen, **changed})
 

@@ -118,7 +118,7 @@ def _print(
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     output: Output,
     keep: Keep = False,
 ) -> None:
@@ -126,7 +126,7 @@ def _print(
     from kgbench.scores.selection import select
 
     def choose(opened: Store) -> Selection:
-        return select(opened, suite, choice, run=run, tasks=task, models=model)
+        return select(opened, suite, pass_, run=run, tasks=task, models=model)
 
     if explain is None:
         if whole:
@@ -157,7 +157,8 @@ def _combined(
     accepted = {"suite", "form", "json_", "out", "columns", "guard", "crlf", "store"}
     for name, value in values.items():
         if name not in accepted and value != shared[name].default:
-            raise typer.BadParameter("it cannot be used with --sources", param_hint=name)
+            hint = f"--{name.rstrip('_')}"
+            raise typer.BadParameter("it cannot be used with --sources", param_hint=hint)
     if (
         arguments["significance"]
         or arguments["test"]

@@ -72,7 +72,7 @@ def compare(
     ] = 0,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     output: Output,
 ) -> None:
     """Compare two models, two runs or two evaluation passes, task by task.
@@ -88,7 +88,7 @@ def compare(
     with open_reader(store) as opened:
         try:
             a, b, chosen = select_sides(
-                opened, first, second, suite=suite, choice=choice, run=run, tasks=task, models=model
+                opened, first, second, suite=suite, pass_=pass_, run=run, tasks=task, models=model
             )
         except OptionRefused as refused:
             hint = {"models": "--model", "run": "--run"}[refused.name]

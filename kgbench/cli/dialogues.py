@@ -72,7 +72,7 @@ def dialogues(
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     output: Output,
 ) -> None:
     """Find judged dialogues, and print a `kgbench show` command for each.
@@ -85,7 +85,7 @@ def dialogues(
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        chosen = select(opened, suite, choice, run=run, tasks=task, models=model)
+        chosen = select(opened, suite, pass_, run=run, tasks=task, models=model)
         table = find_dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )

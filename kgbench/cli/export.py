@@ -51,7 +51,7 @@ def wide_table(
         TableFormat, typer.Option("--format", "-f", help="Format of the table.")
     ] = TableFormat.CSV,
     store: options.Store = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     redact: Annotated[
         options.Redact | None,
         typer.Option(
@@ -77,7 +77,7 @@ def wide_table(
     from kgbench.tables.xlsx import as_xlsx
 
     results = export_options.read(
-        export_options.run_selection(run, choice, redact, unprotected), store
+        export_options.run_selection(run, pass_, redact, unprotected), store
     )
     table = exporting.wide_table(results)
     if guard:

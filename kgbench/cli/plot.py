@@ -119,7 +119,7 @@ def plot(
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
 ) -> None:
     """Draw figures from the scores in a store.
 
@@ -147,7 +147,7 @@ def plot(
         raise typer.BadParameter(refused.reason, param_hint=f"--{refused.name}") from None
     formats = [str(file_format) for file_format in form or [FigureForm.PNG]]
     with open_results(
-        store, suite=suite, choice=choice, run=run, tasks=task, models=model
+        store, suite=suite, pass_=pass_, run=run, tasks=task, models=model
     ) as results:
         state = state_digest(results.store, results.selection)
         names = display_names(results.store)

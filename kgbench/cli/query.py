@@ -73,7 +73,7 @@ def query(
     crlf: options.Crlf = False,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
 ) -> None:
     """Run a declared query by name, or any SPARQL query, on the store.
 
@@ -108,7 +108,7 @@ def query(
             if not text_to_run.strip():
                 raise QueryError("the query is empty")
         else:
-            arguments = _complete(opened, declared, arguments, suite, choice)
+            arguments = _complete(opened, declared, arguments, suite, pass_)
             text_to_run = queries.bind(declared, **arguments)
         if text:
             typer.echo(text_to_run)
@@ -160,12 +160,12 @@ def _parameters(texts: list[str]) -> dict[str, list[str]]:
 
 
 def _complete(
-    store: Store, declared: Query, arguments: dict[str, list[str]], suite: str | None, choice: str
+    store: Store, declared: Query, arguments: dict[str, list[str]], suite: str | None, pass_: str
 ) -> dict[str, Any]:
     """Add the graphs of the selected suite and passes to the arguments."""
     from kgbench.scores.selection import filled, select
 
-    return filled(declared, arguments, lambda: select(store, suite, choice))
+    return filled(declared, arguments, lambda: select(store, suite, pass_))
 
 
 def _list(queries: Any) -> None:

@@ -136,7 +136,7 @@ def _analysis(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa:
     return {
         "table": table,
         "suite": things.text(view, iri, KGB.suite),
-        "choice": things.text(view, iri, KGB.passChoice),
+        "pass_": things.text(view, iri, KGB.passChoice),
         "ended": things.text(view, iri, PROV.endedAtTime),
         "software": things.text(view, iri, PROV.wasAssociatedWith),
     }

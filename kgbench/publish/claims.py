@@ -90,7 +90,7 @@ def claims(standings: Iterable[SuiteResults], base: str) -> Iterator[tuple[str, 
                     (KGB.model, model),
                     (KGB.suite, standing.suite),
                     (KGB.scoreSet, f"{BASE}score-set/{score_set}"),
-                    (KGB.passChoice, text(standing.selection.choice)),
+                    (KGB.passChoice, text(standing.selection.pass_)),
                     (DCTERMS.isPartOf, f"{base}#dataset"),
                     *(
                         (PROV.wasDerivedFrom, graph)

@@ -90,9 +90,9 @@ class _Cubes:
         if not is_cube(table):
             return
         dataset = self.results.cube(self.publication.base, kind)
-        choice = self.results.selection.choice
+        pass_ = self.results.selection.pass_
         links = partial(self._claim, kind)
-        yield from cube_triples(table, dataset, self.results.suite, choice, links=links)
+        yield from cube_triples(table, dataset, self.results.suite, pass_, links=links)
         yield from as_lines(self._metadata(node(dataset), kind))
 
     def _claim(self, kind: str, row: Mapping[str, Value]) -> Iterator[tuple[str, str]]:

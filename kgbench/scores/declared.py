@@ -18,7 +18,7 @@ from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo, TaskInfo
 from kgbench.scores.inference import AVAILABLE, estimands
 from kgbench.scores.reading import Score
-from kgbench.scores.selectors import Selector, answers_words, check_answers, name_and_round
+from kgbench.scores.selectors import Selector, check_round, name_and_round, round_words
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue as task_classes
 from kgbench.tasks import successors
@@ -95,25 +95,34 @@ class ScoreSet:
                 weights[score] = weights.get(score, Fraction(0)) + share
         return weights
 
-    def at(self, answers: str | None) -> ScoreSet:
+    def at(self, round: str | None) -> ScoreSet:
         """Return the set restricted to some answers of each dialogue.
 
-        ``answers`` is as in :class:`~kgbench.scores.selectors.Selector`; ``None`` changes
+        ``round`` is as in :class:`~kgbench.scores.selectors.Selector`; ``None`` changes
         nothing.
         """
-        if answers is None:
+        if round is None:
             return self
-        from_round = check_answers(answers)
+        check_round(round)
 
         def restricted(selectors: tuple[Selector, ...]) -> tuple[Selector, ...]:
-            return tuple(replace(selector, answers=from_round) for selector in selectors)
+            return tuple(_at(selector, round) for selector in selectors)
 
         return replace(
             self,
-            label=f"{self.label}, {answers_words(answers)}",
+            label=f"{self.label}, {round_words(round)}",
             selectors=restricted(self.selectors),
             groups=tuple(replace(g, selectors=restricted(g.selectors)) for g in self.groups),
         )
+
+
+def _at(selector: Selector, round: str) -> Selector:
+    if selector.round is not None:
+        raise QueryError(
+            f"'{selector.metric or 'main'}' of {selector.glob} already says which answers count "
+            f"(round {selector.round}): leave out '{round}'"
+        )
+    return replace(selector, round=round)
 
 
 def selectors(source: Declared, node: Node) -> tuple[Selector, ...]:
@@ -127,7 +136,7 @@ def selectors(source: Declared, node: Node) -> tuple[Selector, ...]:
         Selector(
             glob=source.required(selector, KGB.taskGlob),
             metric=source.text(selector, KGB.metricName),
-            round=source.read(selector, KGB.round, int),
+            round=source.read(selector, KGB.round, _round),
         )
         for selector in source.objects(node, KGB.scoreSelector)
     )
@@ -164,6 +173,10 @@ def score_sets() -> list[tuple[str, str]]:
         for node in source.instances(KGB.ScoreSet)
     ]
     return sorted(entries, key=lambda entry: (entry[0] != "main", entry[1]))
+
+
+def _round(text: str) -> str:
+    return str(int(text))
 
 
 def _weight(text: str) -> Fraction:

@@ -18,7 +18,7 @@ from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 from kgbench.tables import Table
 
-ANSWERS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
+ROUNDS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
 """The names for answers of a dialogue, with the aggregation of their scores."""
 _OF_ROUND = re.compile(r"(?P<round>\d{1,4})_(?P<name>.+)")
 
@@ -28,15 +28,14 @@ class Selector:
     """A selector of scores: tasks whose label matches ``glob``, with a metric.
 
     Without ``metric``, it is the main metric of each task. A metric may include its round, as
-    published names do: ``0_combined``. ``answers`` says which answers count for tasks with several
+    published names do: ``0_combined``. ``round`` says which answers count for tasks with several
     rounds: ``first``, ``last``, ``best``, or a round as text, counted from 0; ``metric`` must then
     be a metric of single answers.
     """
 
     glob: str
     metric: str | None = None
-    round: int | None = None
-    answers: str | None = None
+    round: str | None = None
 
     def scores(self, tasks: Iterable[TaskInfo], metrics: Iterable[MetricInfo]) -> list[Score]:
         """Return the selected scores in the order of the tasks.
@@ -44,12 +43,11 @@ class Selector:
         Tasks without the metric are left out, as are tasks whose main metric is a score of each
         round, or an error (:func:`left_out`). Raises :class:`~kgbench.errors.QueryError` where a
         metric of single answers is named for a task with several rounds without naming a round,
-        because the values of all rounds would be pooled, and where ``answers`` contradicts a named
+        because the values of all rounds would be pooled, and where ``round`` contradicts a named
         round or aggregate.
         """
         known = _Metrics(metrics)
         name, round_ = name_and_round(self.metric)
-        round_ = self.round if self.round is not None else round_
         selected = []
         for task in tasks:
             if not task.fits(self.glob):
@@ -57,14 +55,14 @@ class Selector:
             metric = known.metric(task, name)
             if metric is None:
                 continue
-            if self.answers is not None:
+            if self.round is not None:
                 if round_ is not None or (name is not None and metric.aggregation is not None):
                     given_name = self.metric or metric.name
                     raise QueryError(
                         f"'{given_name}' of {task.label} already says which answers "
-                        f"count: leave out '{self.answers}', or name a metric of single answers"
+                        f"count: leave out '{self.round}', or name a metric of single answers"
                     )
-                score = known.at(task, metric, self.answers)
+                score = known.at(task, metric, self.round)
             elif task.rounds > 1 and metric.aggregation is None and round_ is None:
                 if name is None:
                     continue  # the task class should declare an aggregate: see left_out
@@ -96,32 +94,32 @@ class _Metrics:
             return self._by_iri.get(task.main_metric or "")
         return self._named.get((task.task_class, name))
 
-    def at(self, task: TaskInfo, metric: MetricInfo, answers: str) -> Score | None:
-        """Return the score of ``answers``; ``None`` where the task has no such answers."""
+    def at(self, task: TaskInfo, metric: MetricInfo, round: str) -> Score | None:
+        """Return the score of a ``round``; ``None`` where the task has no such answers."""
         if task.rounds == 1:
-            exists = answers in ANSWERS or int(answers) == 0
+            exists = round in ROUNDS or int(round) == 0
             return Score(task.iri, metric.iri, None) if exists else None
         base = metric.iri if metric.base is None else metric.base
-        if answers not in ANSWERS or answers == "first":
-            return Score(task.iri, base, 0 if answers == "first" else int(answers))
-        summary = self._summaries.get((base, ANSWERS[answers]))
+        if round not in ROUNDS or round == "first":
+            return Score(task.iri, base, 0 if round == "first" else int(round))
+        summary = self._summaries.get((base, ROUNDS[round]))
         return None if summary is None else Score(task.iri, summary.iri, None)
 
 
-def check_answers(text: str) -> str:
+def check_round(text: str) -> str:
     """Check that ``text`` names answers of a dialogue, and return it.
 
     It is ``first``, ``last``, ``best`` or a round from 0. Raises
     :class:`~kgbench.errors.QueryError` otherwise.
     """
-    if text in ANSWERS or re.fullmatch(r"[0-9]{1,4}", text):
+    if text in ROUNDS or re.fullmatch(r"[0-9]{1,4}", text):
         return text
     raise QueryError(f"'{text}' is not a round: choose first, last, best, or a number from 0")
 
 
-def answers_words(answers: str) -> str:
+def round_words(round: str) -> str:
     """Return the name of answers in words: ``first answers``, ``answers of round 2``."""
-    return f"{answers} answers" if answers in ANSWERS else f"answers of round {answers}"
+    return f"{round} answers" if round in ROUNDS else f"answers of round {round}"
 
 
 def score_name(score: Score, metrics: Mapping[str, MetricInfo]) -> str:
@@ -137,21 +135,21 @@ def name_and_round(metric: str | None) -> tuple[str | None, int | None]:
 
 
 def chosen_scores(
-    store: Store, glob: str, metric: str | None, answers: str | None = None
+    store: Store, glob: str, metric: str | None, round: str | None = None
 ) -> dict[str, Score]:
     """Choose one score for each task (IRI) whose label matches ``glob``.
 
     ``metric`` is a short name with or without a round (``0_combined``); without one it is each
-    task's main metric. ``answers`` is as in :class:`Selector`. Raises
+    task's main metric. ``round`` is as in :class:`Selector`. Raises
     :class:`~kgbench.errors.QueryError` when no task or metric matches.
     """
     tasks = catalogue.tasks(store).values()
     if not any(task.fits(glob) for task in tasks):
         raise QueryError(f"no task label matches '{glob}'")
-    selector = Selector(glob, metric, answers=None if answers is None else check_answers(answers))
+    selector = Selector(glob, metric, None if round is None else check_round(round))
     chosen = selector.scores(tasks, catalogue.metrics(store).values())
     if not chosen:
-        for_answers = "" if answers is None else f" for {answers_words(answers)}"
+        for_answers = "" if round is None else f" for {round_words(round)}"
         raise QueryError(
             f"no task that matches '{glob}' has a metric '{metric or 'main'}'{for_answers}"
         )

@@ -41,10 +41,10 @@ _MANY = (
 
 
 def _leaderboard(
-    view: View, suite: str | None, score_set: str = "main", choice: str = FIRST
+    view: View, suite: str | None, score_set: str = "main", pass_: str = FIRST
 ) -> dict[str, Any]:
     """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
-    selection = select(view, suite, choice)
+    selection = select(view, suite, pass_)
     combined = declared.score_set(score_set)
     tasks = task_scores(view, selection, estimand=DIALOGUES)
     # The same arguments as `kgbench analyze leaderboard --significance --keep`, to share its table.
@@ -81,7 +81,7 @@ def _transcript(view: View, iri: str) -> dict[str, Any]:
 def _choices(view: View, suite: str | None) -> dict[str, Any]:
     """Return what the forms about a suite offer, with labels: score sets, passes, models, tasks.
 
-    All first passes are one choice, ``first``. Only models and tasks with dialogues are offered.
+    All first passes are one pass_, ``first``. Only models and tasks with dialogues are offered.
     """
     passes = [(FIRST, "First (live or published)"), (LATEST, "Latest of each dialogue")]
     for iri, _, kind, started, _, _, of_suite in queries.rows(view, "list-passes"):

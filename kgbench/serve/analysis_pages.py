@@ -111,7 +111,7 @@ class AnalysisPages:
                 name=name,
                 arguments=arguments,
                 suite=suite,
-                choice=selectors["pass"],
+                pass_=selectors["pass"],
                 run=selectors["run"],
                 tasks=selectors["task"],
                 models=selectors["model"],

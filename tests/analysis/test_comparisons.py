@@ -141,7 +141,7 @@ def test_groups_weigh_scores_and_pool_deviations():
     """A score is the weighted mean of group means; the deviation is that of the mixture."""
     groups = (
         ScoreGroup("a", (Selector("Pick-turtle"),), Fraction(3)),
-        ScoreGroup("b", (Selector("Mend-*", "combined", 0), Selector("Pick-jsonld"))),
+        ScoreGroup("b", (Selector("Mend-*", "combined", "0"), Selector("Pick-jsonld"))),
         ScoreGroup("none", (Selector("No-*"),), Fraction(5)),
     )
     table = standings_table(small(), select(small()), ScoreSet("g", "G", "", groups=groups))
@@ -228,7 +228,7 @@ def test_compass_by_hand():
     """A radius is the mean of task means; the band is cut to 0..1; missing axes have no radius."""
     axes = (
         Axis("Pick", "Picking", (Selector("Pick-*"),)),
-        Axis("First", "First answers", (Selector("Mend-*", "combined", 0),)),
+        Axis("First", "First answers", (Selector("Mend-*", "combined", "0"),)),
         Axis("None", "Nothing", (Selector("No-*"),)),
     )
     table = compass_table(small(), select(small()), Compass("c", "C", axes, 1.0, population=True))

@@ -48,8 +48,8 @@ def test_cut_off_answers_that_do_not_parse_count_as_both(looping):
         with executor("local:1") as pool:
             found = reevaluate(store, reading.find_run(store, None), pool, JudgeLimits())
         assert found.comparison.differing == []
-        for choice in ("first", "latest"):
-            chosen = select(store, choice=choice)
+        for pass_ in ("first", "latest"):
+            chosen = select(store, pass_=pass_)
             for make in (leaderboard, task_scores):
                 (row,) = make(store, chosen).records()
                 assert (row["n"], row["unreadable"]) == (1, 1.0)

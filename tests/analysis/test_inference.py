@@ -48,7 +48,7 @@ ASKED_FOR = {
     "contamination": ("analysis_scores", {}),
 }
 WITHOUT = {
-    "audit", "calibration", "compass", "confusion", "disagreements", "outcomes", "panels",
+    "aspects", "audit", "calibration", "compass", "confusion", "disagreements", "outcomes", "panels",
     "policies", "published-means", "references", "reliability", "tools",
 }  # fmt: skip
 #: Analyses whose stores are made in other tests, which check the same.

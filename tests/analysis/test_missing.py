@@ -117,7 +117,7 @@ def test_formats_without_values_have_no_mark():
         *("pick", "Pick", ("TTL", "JSON")),
         (Pair("Pick", Selector("Pick-turtle"), Selector("Pick-jsonld")),),
     )
-    chosen = select(small(), choice=iri("pass/p2"))
+    chosen = select(small(), pass_=iri("pass/p2"))
     (row, _) = format_preference_table(small(), chosen, declared).records()
     assert (row["model"], row["Pick"]) == ("Model A", None)
 
@@ -237,7 +237,7 @@ def test_analyses_from_python_refuse_in_words(name, message):
 
 def test_queries_from_python_take_the_scores_that_count():
     """Graphs are filled in if a query has the parameter; absent values stay absent."""
-    latest = results(small(), choice="latest")
+    latest = results(small(), pass_="latest")
     metric = iri("metric/Pick/1.0/f1")
     table = latest.query("score-rows", metric=metric, model=iri("model/model-a"))
     assert sorted(table.column("value")) == [0.25, 0.5, 0.5, 0.5, 0.75, 1.0]

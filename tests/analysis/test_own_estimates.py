@@ -75,10 +75,10 @@ def test_intervals_contain_their_estimates(values):
 def test_intervals_of_every_analysis_contain_their_estimates(kind_of_store):
     """Of every analysis that is declared, in every kind of store, over each suite and choice."""
     for suite in [str(row[0]) for row in queries.rows(kind_of_store, "list-suites")]:
-        for choice in ("first", "latest"):
+        for pass_ in ("first", "latest"):
             for analysis in ANALYSES.values():
                 with suppress(KgbenchError):  # nothing in this store that it is about
-                    selection = select(kind_of_store, suite, choice)
+                    selection = select(kind_of_store, suite, pass_)
                     table = analysis(kind_of_store, selection)
                     assert excluded(table) == []
 

@@ -84,7 +84,7 @@ def test_anything_that_matters_makes_another_key(kept):
     )
     assert (
         stored_table(
-            store, basis(store, select(store, choice="latest"), ANALYSES["leaderboard"], {})
+            store, basis(store, select(store, pass_="latest"), ANALYSES["leaderboard"], {})
         )
         is None
     )

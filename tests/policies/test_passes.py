@@ -86,7 +86,7 @@ def test_a_pass_says_its_policy_and_conforms(store: EmbeddedStore) -> None:
         kinds = [one.kind for one in reading.passes(store, run)]
         assert kinds == ["published", *["policy"] * len(policies())]
         assert reading.find_pass(store, run, "latest").kind == "published"
-    assert select(store, choice="latest").pass_graphs == select(store).pass_graphs
+    assert select(store, pass_="latest").pass_graphs == select(store).pass_graphs
 
 
 def test_scores_are_compared_where_the_policy_is_the_same(store: EmbeddedStore) -> None:

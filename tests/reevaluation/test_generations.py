@@ -140,10 +140,10 @@ def test_analyses_follow_a_metric_to_its_successor(tmp_path: Path) -> None:
         reevaluate(store, run_info, pool, JudgeLimits())
         assert_conforms(store)
         means = {
-            (metric, choice): table.rows[0][4]
+            (metric, pass_): table.rows[0][4]
             for metric in ("f1", "recall")
-            for choice in ("first", "latest")
-            if (table := task_scores(store, select(store, choice=choice), metric=metric))
+            for pass_ in ("first", "latest")
+            if (table := task_scores(store, select(store, pass_=pass_), metric=metric))
         }
     assert means == {
         ("f1", "first"): 1.0,

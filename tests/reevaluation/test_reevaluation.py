@@ -149,7 +149,7 @@ def test_leaderboard_does_not_move(small):
     judge_again(small)
 
     assert leaderboard(small, select(small)).rows == before
-    assert leaderboard(small, select(small, choice="latest")).rows == before
+    assert leaderboard(small, select(small, pass_="latest")).rows == before
 
 
 def test_selection_limits_what_is_judged(small):

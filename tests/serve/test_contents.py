@@ -291,7 +291,7 @@ def test_analyses():
     assert found["table"] == table
     assert board.asked(found["table"]) == [("score-histograms", {"suite": OWN})]
     assert board.resource(found["table"].rows[0][0]) == ORACLE
-    assert found["choice"] == "first"
+    assert found["pass_"] == "first"
 
 
 def test_analyses_without_a_readable_table():

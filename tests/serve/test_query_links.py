@@ -68,11 +68,11 @@ def test_links_of_a_suite_read_all_its_runs(view):
     assert len(found) == len(list(reading.runs(view))) == 2
 
 
-@pytest.mark.parametrize("choice", ["latest", "first"])
-def test_links_keep_the_pass(view, choice):
+@pytest.mark.parametrize("pass_", ["latest", "first"])
+def test_links_keep_the_pass(view, pass_):
     """A link names the pass that the leaderboard shows, unless it is the first."""
-    board = ANALYSES["leaderboard"](view, suite=None, choice=choice)["board"]
+    board = ANALYSES["leaderboard"](view, suite=None, pass_=pass_)["board"]
     passes = {parameters.get("pass") for _, parameters in asked(board.table)}
-    assert passes == {None if choice == "first" else choice}
+    assert passes == {None if pass_ == "first" else pass_}
     for name, parameters in asked(board.table):
         assert ANALYSES["example"](view, parameters={"name": name, **parameters})

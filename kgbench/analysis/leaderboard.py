@@ -14,7 +14,16 @@ from dataclasses import replace
 from typing import Annotated
 
 from kgbench import resources
-from kgbench.analysis.registry import Common, Declared, Option, Purpose, Round, SetName, analysis
+from kgbench.analysis.registry import (
+    Common,
+    Declared,
+    Option,
+    Purpose,
+    Round,
+    SetName,
+    analysis,
+    check_estimand,
+)
 from kgbench.analysis.standings import (
     parts_of_set,
     standings_table,
@@ -23,9 +32,6 @@ from kgbench.errors import QueryError
 from kgbench.rdf.declared import shipped
 from kgbench.scores.catalogue import display_names
 from kgbench.scores.declared import score_set
-from kgbench.scores.inference import (
-    check_estimand,
-)
 from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Table, Value, ranks

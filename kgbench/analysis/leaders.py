@@ -99,7 +99,7 @@ def leaders(
     table = table_of(store, selection, combined, all_standings, common=common)
     units = _units(store, selection, weights)
     paired = test == "paired"
-    name = DIALOGUES if paired else check_estimand(estimand or combined.estimand)
+    name = DIALOGUES if paired else check_estimand(estimand or combined.estimand or AVAILABLE)
     ranked = [standing.model for standing in all_standings if standing.complete]
     rivals = Rivals(
         units,

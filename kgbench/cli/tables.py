@@ -54,7 +54,7 @@ def read(
     :class:`~kgbench.errors.StoreInUse` if another process owns the store then. In a ``form`` for
     readers, models have their display names.
     """
-    from kgbench.analysis.stored_results import store_table, stored_or_computed
+    from kgbench.analysis.stored_results import stored_or_computed
     from kgbench.scores.catalogue import display_names, displayed
     from kgbench.scores.selectors import with_left_out_notes
     from kgbench.store import open_existing, open_reader
@@ -63,6 +63,8 @@ def read(
         chosen = choose(opened)
         table, basis, started = stored_or_computed(opened, chosen, analysis, arguments)
         if keep and started is not None:
+            from kgbench.analysis.storing import store_table
+
             store_table(opened, basis, table, started)
         names = display_names(opened) if form.for_people else {}
         return displayed(with_left_out_notes(opened, table), names)

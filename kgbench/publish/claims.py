@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyoxigraph as ox
 
-from kgbench.analysis.cubes import is_cube, measures_of, observations
+from kgbench.analysis.storing import is_cube, measures_of, observations
 from kgbench.pages.rendering import serialised
 from kgbench.publish.companions import Companion, as_lines, write_document
 from kgbench.publish.folder import Folder

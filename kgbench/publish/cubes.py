@@ -10,7 +10,7 @@ from itertools import chain
 
 import pyoxigraph as ox
 
-from kgbench.analysis.cubes import cube_triples, is_cube
+from kgbench.analysis.storing import cube_triples, is_cube
 from kgbench.pages.board import asked
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import claim_iri

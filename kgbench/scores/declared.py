@@ -16,12 +16,9 @@ from kgbench.rdf.declared import Declared, Node
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo, TaskInfo
-from kgbench.scores.inference import AVAILABLE, estimands
 from kgbench.scores.reading import Score
 from kgbench.scores.selectors import Selector, check_round, name_and_round, round_words
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue as task_classes
-from kgbench.tasks import successors
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 TESTS = ("clustered", "paired")
@@ -54,7 +51,7 @@ class ScoreSet:
     selectors: tuple[Selector, ...] = ()
     groups: tuple[ScoreGroup, ...] = ()
     test: str = TESTS[0]
-    estimand: str = AVAILABLE
+    estimand: str | None = None
     file: Path | None = None
 
     @property
@@ -160,7 +157,7 @@ def score_set(name: str, file: Path | None = None) -> ScoreSet:
             for axis in source.ordered(node, KGB.axis)
         ),
         test=source.read(node, KGB.significanceTest, _test) or TESTS[0],
-        estimand=source.read(node, KGB.estimand, _estimand) or AVAILABLE,
+        estimand=source.read(node, KGB.estimand, _estimand),
         file=file,
     )
 
@@ -194,6 +191,8 @@ def _test(text: str) -> str:
 
 def _estimand(iri: str) -> str:
     """Return the name of the declared estimand with an IRI."""
+    from kgbench.scores.inference import estimands  # few sets name one
+
     names = {estimand.iri: estimand.name for estimand in estimands()}
     if iri not in names:
         raise ValueError(nearest(iri, names))
@@ -266,12 +265,16 @@ def without_results(
 
 def _agreement(class_name: str, error: str) -> str | None:
     """Return the metric of agreement that a class has for a metric of errors, or ``None``."""
+    from kgbench.tasks import successors  # for declarations of users only
+
     agreements = successors.agreements(class_name).items()
     return next((name for name, of in agreements if of == error), None)
 
 
 def _metrics_of_labels(store: Store) -> Mapping[str, set[str]]:
     """Return the short names of the metrics of each task, by task label."""
+    from kgbench.tasks import catalogue as task_classes  # for declarations of users only
+
     of_class: dict[str, set[str]] = defaultdict(set)
     for metric in catalogue.metrics(store).values():
         of_class[metric.task_class].add(metric.name)

@@ -13,7 +13,8 @@ from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
-from kgbench.analysis.stored_results import basis, store_table
+from kgbench.analysis.stored_results import basis
+from kgbench.analysis.storing import store_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError, ResourceError
 from kgbench.pages.board import board

@@ -10,7 +10,8 @@ import pytest
 
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.stored_results import basis, store_table, stored_or_computed, stored_table
+from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
+from kgbench.analysis.storing import store_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.scores.selection import select
 from kgbench.store import Block

@@ -18,7 +18,8 @@ from kgbench.engine import planning, run, run_to_continue
 from kgbench.errors import ModelSpecError, StoreError, TaskError
 from kgbench.execution.pools import executor
 from kgbench.model import Outcome
-from kgbench.record import Recorder, reading
+from kgbench.record import reading
+from kgbench.record.recorder import Recorder
 from kgbench.store import open_reader, open_store
 from kgbench.tasks import catalogue
 from tests.support.runs import dialogues_of, hold, planned

@@ -13,7 +13,8 @@ from starlette.testclient import TestClient
 
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
-from kgbench.analysis.stored_results import basis, store_table
+from kgbench.analysis.stored_results import basis
+from kgbench.analysis.storing import store_table
 from kgbench.pages.filled_queries import filled_query
 from kgbench.rdf import queries
 from kgbench.scores.selection import select

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kgbench.errors import QueryError, ResourceError
 from kgbench.nearest import nearest
-from kgbench.rdf.declared import Declared, Node
+from kgbench.rdf.declared import Declared, Node, shipped
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo, TaskInfo
@@ -191,9 +191,9 @@ def _test(text: str) -> str:
 
 def _estimand(iri: str) -> str:
     """Return the name of the declared estimand with an IRI."""
-    from kgbench.scores.inference import estimands  # few sets name one
-
-    names = {estimand.iri: estimand.name for estimand in estimands()}
+    source = shipped("queries", "estimands.ttl")
+    nodes = source.instances(KGB.Estimand)
+    names = {str(node.value): source.required(node, SKOS.notation) for node in nodes}
     if iri not in names:
         raise ValueError(nearest(iri, names))
     return names[iri]

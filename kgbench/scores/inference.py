@@ -129,12 +129,6 @@ def find_estimand(name: str = CASES) -> Estimand:
     return _read(source, source.named(KGB.Estimand, name))
 
 
-def estimands() -> list[Estimand]:
-    """Return all declared estimands."""
-    source = shipped("queries", "estimands.ttl")
-    return [_read(source, node) for node in source.instances(KGB.Estimand)]
-
-
 def _read(source: Declared, node: Node) -> Estimand:
     assert isinstance(node, ox.NamedNode)
     return Estimand(

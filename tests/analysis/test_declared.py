@@ -43,7 +43,7 @@ def test_own_declarations_are_read(tmp_path):
     """Rounds are numbers, axes keep their order, records have sizes and dates."""
     file = tmp_path / "own.ttl"
     file.write_text(PREFIXES + SET + COMPASS + MODEL, encoding="utf-8")
-    assert [selector.round for selector in score_set("mine", file).selectors] == [1]
+    assert [selector.round for selector in score_set("mine", file).selectors] == ["1"]
     assert [axis.name for axis in find_compass("mine", file).axes] == ["A", "B"]
     record = records(file)[0]
     assert (record.parameters, record.context, str(record.released)) == (7.0, 8000, "2025-01-31")

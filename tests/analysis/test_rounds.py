@@ -71,9 +71,8 @@ def test_rounds_that_contradict_a_metric_are_refused():
             task_scores(small(), select(small()), metric=metric, round="first")
     with pytest.raises(QueryError, match="'middle' is not a round: choose first, last, best"):
         task_scores(small(), select(small()), round="middle")
-    best = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", "0"),)).at("best")
     with pytest.raises(QueryError, match="already says which answers count"):
-        leaders(small(), select(small()), best)
+        ScoreSet("r", "R", "", (Selector("Mend-*", "combined", "0"),)).at("best")
 
 
 def test_rounds_that_no_answers_summarise_are_said():

@@ -76,8 +76,7 @@ def page() -> str:
 
 def figures() -> Mapping[str, str]:
     """Return the figure of each family as SVG, by its path below ``docs/``."""
-    from kgbench.plots.figures import save
-    from kgbench.plots.kinds import Layout
+    from kgbench.plots.figures import Layout, save
     from kgbench.plots.size_curves import DIFFICULTY
 
     found = {}

@@ -3,23 +3,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import harmonic_mean
 from typing import NamedTuple
 
-from kgbench.analysis.components import MeasuredComponents, measured
 from kgbench.analysis.run_totals import ModelCost, costs_by_model
 from kgbench.errors import QueryError, StoreError
 from kgbench.record import accounts, reading
 from kgbench.scores import catalogue
 from kgbench.scores.inference import inference
-from kgbench.scores.reading import BY_CASE, CHOOSING
+from kgbench.scores.reading import BY_CASE, CHOOSING, Repetitions, repetitions
 from kgbench.scores.selection import ALL, FIRST, Selection, select
+from kgbench.scores.selectors import chosen_scores
 from kgbench.statistics.clusters import least_p
-from kgbench.statistics.histogram import mean
-from kgbench.statistics.power import PairedTest, Variances
+from kgbench.statistics.histogram import Histogram, mean
+from kgbench.statistics.power import MeasuredComponents, PairedTest, Variances, of_models
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
 
@@ -356,3 +356,33 @@ def _basis(basis: MeasuredComponents) -> str:
     if not basis.pairs:
         text += "; no two models share cases, so their correlation is taken to be 0"
     return f"{text}."
+
+
+def by_model(reached: Repetitions) -> dict[str, dict[str, dict[str, Histogram]]]:
+    """Group values by model, task and case."""
+    values: dict[str, dict[str, dict[str, Histogram]]] = defaultdict(lambda: defaultdict(dict))
+    for item, models in reached.items():
+        for model, answers in models.items():
+            values[model][item.task][item.case] = answers.values
+    return values
+
+
+def measured(
+    store: Store,
+    selection: Selection,
+    *,
+    metric: str | None = None,
+    round: str | None = None,
+    labels: Collection[str] | None = None,
+) -> MeasuredComponents:
+    """Estimate the components of the selected scores, as means over models.
+
+    ``metric`` and ``round`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. With
+    ``labels``, only tasks with these labels count. Raises :class:`~kgbench.errors.QueryError` where
+    no task has several cases.
+    """
+    chosen = chosen_scores(store, selection.tasks, metric, round)
+    if labels is not None:
+        known = catalogue.tasks(store)
+        chosen = {task: score for task, score in chosen.items() if known[task].label in labels}
+    return of_models(by_model(repetitions(store, selection, chosen)))

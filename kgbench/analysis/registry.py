@@ -222,7 +222,7 @@ class Analysis(Generic[P]):
     ``parts`` returns the scores behind the cells of a table by the name of the part; without it,
     cells cannot be explained. ``reads`` names the queries whose first column are graphs that the
     analysis reads beside those of the selection. ``figure`` is the
-    :class:`~kgbench.plots.kinds.FigureKind` that draws its table, as ``module:name``.
+    :class:`~kgbench.plots.figures.FigureKind` that draws its table, as ``module:name``.
     """
 
     name: str

@@ -80,7 +80,7 @@ class AnalysisMethod(Generic[P]):
         >>> [float(inches) for inches in figure.get_size_inches()]
         [6.0, 3.0]
         """
-        from kgbench.plots.kinds import Layout, find_figure
+        from kgbench.plots.figures import Layout, find_figure
 
         kind = find_figure(self._analysis.name)
         layout = Layout(size, title, top, overlay)

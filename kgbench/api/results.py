@@ -172,7 +172,7 @@ class Results(Recording):
         ['RdfFriendCount-turtle-1-1000', 'RdfFriendCount-turtle-1-2000', 'Text2KG-sample']
         """
         from kgbench.plots.box_plots import box_plots
-        from kgbench.plots.kinds import Layout
+        from kgbench.plots.figures import Layout
 
         return box_plots(self.store, self.selection, Layout(size, title, top), metric, round)
 

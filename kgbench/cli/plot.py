@@ -16,7 +16,7 @@ from kgbench.cli import options
 
 if TYPE_CHECKING:
     from kgbench.api.results import Results
-    from kgbench.plots.kinds import FigureKind
+    from kgbench.plots.figures import FigureKind
     from kgbench.tables import Table
 
 _Drawn: TypeAlias = "tuple[tuple[str, ...], Table]"
@@ -127,7 +127,7 @@ def plot(
     """
     if no_title and title is not None:
         raise typer.BadParameter("it contradicts --title", param_hint="--no-title")
-    from kgbench.plots.kinds import Layout, find_figure
+    from kgbench.plots.figures import Layout, find_figure
 
     option_values = {"name": name, "declared": declared, "metric": metric, "round": round}
     arguments = _arguments(kind, {**option_values, "common": common or None})
@@ -174,7 +174,7 @@ def _arguments(kind: str, option_values: Mapping[str, Any]) -> dict[str, Any]:
 
     Refuses options that have no effect on this kind.
     """
-    from kgbench.plots.kinds import find_figure
+    from kgbench.plots.figures import find_figure
 
     accepted: dict[str, str] = {}
     if kind != ALL:

@@ -11,6 +11,8 @@ from kgbench.analysis.task_scores import QUERIES
 from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
+    FigureKind,
+    Layout,
     Size,
     create_figure,
     draw_legend,
@@ -20,7 +22,6 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind, Layout
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names
 from kgbench.scores.selection import Selection

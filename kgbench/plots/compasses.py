@@ -12,6 +12,7 @@ from kgbench.plots.figures import (
     DASHES,
     NATURAL,
     SIZES,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -22,7 +23,6 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
 from kgbench.tables import Table
 
 if TYPE_CHECKING:

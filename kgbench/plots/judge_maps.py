@@ -9,8 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.verdicts import EXECUTION
-from kgbench.plots.figures import NATURAL, Size, create_figure, draw_title, text_width, title_height
-from kgbench.plots.kinds import FigureKind
+from kgbench.plots.figures import (
+    NATURAL,
+    FigureKind,
+    Size,
+    create_figure,
+    draw_title,
+    text_width,
+    title_height,
+)
 from kgbench.tables import Table
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
 from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -18,7 +19,6 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
 from kgbench.tables import Table, Value
 
 if TYPE_CHECKING:

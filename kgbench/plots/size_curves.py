@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgbench.plots.figures import (
     NATURAL,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -23,7 +24,6 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
 from kgbench.tables import Table, Value
 
 if TYPE_CHECKING:

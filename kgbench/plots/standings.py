@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -15,7 +16,6 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
 from kgbench.tables import Table
 
 if TYPE_CHECKING:

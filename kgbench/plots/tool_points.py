@@ -9,6 +9,7 @@ from kgbench.plots.figures import (
     MARKERS,
     NATURAL,
     PALETTE,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -17,7 +18,6 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
 from kgbench.tables import Table
 
 if TYPE_CHECKING:

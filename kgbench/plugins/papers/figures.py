@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgbench.plots.box_plots import BOXES, distributions
-from kgbench.plots.kinds import Layout, find_figure
+from kgbench.plots.figures import Layout, find_figure
 from kgbench.plugins.papers.reproduction import Reproduced
 from kgbench.scores.catalogue import display_names
 from kgbench.store.protocol import Store

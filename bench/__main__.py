@@ -19,8 +19,8 @@ from pathlib import Path
 import bench
 from bench import drawing, recording
 from bench.harness import Result, machine
-from kgbench.analysis.rendering import render
 from kgbench.store import open_store
+from kgbench.tables.rendering import render
 
 APART = {
     "__main__",

@@ -19,27 +19,28 @@ from pathlib import Path
 from bench import peers
 from bench.harness import Result, Timing, measure
 from bench.multiplied import multiply, source
-from kgbench.analysis import scores
-from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
 from kgbench.analysis.compass import compass_table
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.matching import matches
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.sizes import sizes
-from kgbench.analysis.stored_results import basis, store_table, stored_table
-from kgbench.analysis.tables import Table
+from kgbench.analysis.stored_results import basis, stored_table
+from kgbench.analysis.storing import store_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.plugins.papers.scaling import scaling
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.reading import Cell, histograms
+from kgbench.scores.selection import Selection, select
 from kgbench.store import OwnedStore, open_store
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 DIALOGUES = 45_500
 _GOALS = {"leaderboard": "under 2 s", "every model x task x metric": "under 10 s"}
@@ -75,13 +76,13 @@ def run() -> list[Result]:
 
 def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], object]]:
     """Return the analyses of ``kgbench analyze`` and ``compare``, by name."""
-    models = sorted({model.id for model in scores.models(store).values()})
+    models = sorted({model.id for model in catalogue.models(store).values()})
     a, b = sides(store, models[0], models[-1])
-    metrics = list(scores.metrics(store))
+    metrics = list(catalogue.metrics(store))
 
-    def every() -> dict[scores.Cell, float | None]:
-        histograms = scores.histograms(store, selection, metrics)
-        return {cell: histogram.mean for cell, histogram in histograms.items()}
+    def every() -> dict[Cell, float | None]:
+        read = histograms(store, selection, metrics)
+        return {cell: histogram.mean for cell, histogram in read.items()}
 
     return {
         "leaderboard": lambda: leaderboard(store, selection),
@@ -93,7 +94,6 @@ def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], objec
         "sizes": lambda: sizes(store, selection),
         "dialogue": lambda: feedback(store, selection),
         "scaling": lambda: scaling(store, selection),
-        "characterization": lambda: characterization(store, selection),
         "compare": lambda: compare(matches(store, selection, a, b), a, b),
         "every model x task x metric": every,
     }
@@ -118,7 +118,7 @@ def _seconds(what: str, timing: Timing, goal: str, note: str) -> Result:
 
 def _write(store: OwnedStore, selection: Selection, path: Path) -> None:
     """Write all scores of the selection as rows of a CSV file."""
-    main = {(t.iri, t.main_metric) for t in scores.tasks(store).values()}
+    main = {(t.iri, t.main_metric) for t in catalogue.tasks(store).values()}
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("model", "task", "metric", "value", "main"))

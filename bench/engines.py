@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.harness import Result
-from kgbench.analysis.rendering import render
-from kgbench.analysis.tables import Column, Table
 from kgbench.rdf import queries
+from kgbench.tables import Column, Table
+from kgbench.tables.rendering import render
 from tests.queries.engines.engines import ENGINES, Answer, Missing
 from tests.queries.engines.quirks import expected, given
 from tests.queries.engines.rows import rows

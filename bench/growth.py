@@ -131,10 +131,10 @@ def analyze(store: Path, dialogues: int) -> dict[str, object]:
     """Run each analysis once in a newly opened store, read its table back, and read dialogues."""
     from bench.analyzing import analyses, read_back
     from kgbench.analysis.dialogues import view
-    from kgbench.analysis.selection import select
-    from kgbench.analysis.tables import Table
     from kgbench.errors import QueryError
+    from kgbench.scores.selection import select
     from kgbench.store import open_store
+    from kgbench.tables import Table
 
     parts: dict[str, tuple[float, str]] = {}
     with open_store(str(store)) as opened:
@@ -233,8 +233,8 @@ def run_(store: Path, dialogues: int) -> dict[str, object]:
 
 def sizes(store: Path, dialogues: int) -> dict[str, object]:
     """Run the analysis by size over the results of ``run``; the archives have no sizes."""
-    from kgbench.analysis.selection import select
-    from kgbench.analysis.sizes import sizes as by_size
+    from kgbench.analysis.difficulty import sizes as by_size
+    from kgbench.scores.selection import select
     from kgbench.store import open_store
 
     with open_store(str(store)) as opened:

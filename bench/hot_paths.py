@@ -17,7 +17,6 @@ from random import Random
 
 from kgbench import config
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.connectors.baseline import damaged
 from kgbench.engine import Settings, planning, run_plan
@@ -33,6 +32,7 @@ from kgbench.pages.snapshot import View, open_newest
 from kgbench.plugins.exchange import llm_kg_bench
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.record import reading
+from kgbench.scores.selection import select
 from kgbench.store import open_reader, open_store
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from bench.harness import Result
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.rdf import double, json_literal, moment, queries, string
 from kgbench.record.entries import registry_entry
 from kgbench.software import this_software
 from kgbench.store import Block, OwnedStore, Store, new_id
+from kgbench.tables import Column, Kind, Table
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
 
 _Key = tuple[str, str, str]

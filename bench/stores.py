@@ -26,11 +26,11 @@ from pathlib import Path
 
 from bench.analyzing import analyses
 from bench.harness import LEAST, Result
-from kgbench.analysis.rendering import render
-from kgbench.analysis.selection import select
-from kgbench.analysis.tables import Column, Table
 from kgbench.errors import KgbenchError
+from kgbench.scores.selection import select
 from kgbench.store import open_reader
+from kgbench.tables import Column, Table
+from kgbench.tables.rendering import render
 from tests.queries.engines.engines import Missing
 from tests.queries.engines.jena_server import JenaServer
 from tests.store import servers

@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgbench.analysis.tables import Table as Table
     from kgbench.api.dialogues import Dialogues as Dialogues
     from kgbench.api.opening import open as open  # noqa: A004 - re-exported
     from kgbench.api.reevaluations import Reevaluation as Reevaluation
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from kgbench.model import Outcome as Outcome
     from kgbench.model import Task as Task
     from kgbench.model import Verdict as Verdict
+    from kgbench.tables import Table as Table
     from kgbench.testing.scores import Example as Example
     from kgbench.testing.scores import Scored as Scored
     from kgbench.testing.scores import example as example
@@ -41,7 +41,7 @@ _HOMES = {
     "Results": "kgbench.api.results",
     "Run": "kgbench.api.runs",
     "Scored": "kgbench.testing.scores",
-    "Table": "kgbench.analysis.tables",
+    "Table": "kgbench.tables",
     "Task": "kgbench.model",
     "Verdict": "kgbench.model",
     "example": "kgbench.testing.scores",

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.analysis.rendering import as_csv, as_latex, as_markdown
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.characters import XmlSink, spreadsheet_safe, visible, xml_bytes
 from kgbench.pages.rendering import serialised
 from kgbench.rdf import canonical_json
 from kgbench.store import open_store
+from kgbench.tables import Column, Kind, Table
+from kgbench.tables.rendering import as_csv, as_latex, as_markdown
 
 HOSTILE = "a\x01\x0b\x1b[31mb\rc\ufffe\uffff\u202e<&>\x7f"
 #: Literals have all of Unicode except surrogates.

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from kgbench.analysis.difficulty import COLUMNS
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.model import Json
+from kgbench.tables import Column, Kind, Table, Value
 
 NUMBERS = Path(__file__).resolve().parents[1] / "difficulty.csv"
 
@@ -76,8 +76,7 @@ def page() -> str:
 
 def figures() -> Mapping[str, str]:
     """Return the figure of each family as SVG, by its path below ``docs/``."""
-    from kgbench.plots.figures import save
-    from kgbench.plots.kinds import Layout
+    from kgbench.plots.figures import Layout, save
     from kgbench.plots.size_curves import DIFFICULTY
 
     found = {}

@@ -79,7 +79,10 @@ FLOORS = (
     ),
     Floor(
         "analyses, pages, exports",
-        ("analysis", "plots", "pages", "publish", "exports", "serve", "doctor"),
+        (
+            *("tables", "statistics", "scores", "analysis", "plots"),
+            *("pages", "publish", "exports", "serve", "doctor"),
+        ),
     ),
     Floor("commands and Python", ("api", "cli", "__main__")),
     Floor("what only some need", ("plugins",)),

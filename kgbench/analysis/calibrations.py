@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.registry import Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import JudgeRefused
 from kgbench.judges.calibration import CalibrationSet, Question, calibration_sets
 from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
+from kgbench.scores import catalogue
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 QUERIES = ("calibration-verdicts", "list-models")
 FIT, INACCURATE, DRIFTED = "fit", "inaccurate", "drifted"
@@ -133,7 +133,7 @@ def calibration(store: Store, selection: Selection) -> Table:
     >>> len(results.calibration())
     0
     """
-    models = fetch.models(store)
+    models = catalogue.models(store)
     rows: list[tuple[Value, ...]] = []
     results = [
         result for result in calibrations(store) if models.fits(result.judge, selection.models)
@@ -173,7 +173,7 @@ def check_calibrations(
 
     A judge without any readable verdict counts as one that found no known verdict.
     """
-    models = fetch.models(store)
+    models = catalogue.models(store)
     results = [
         result for result in calibrations(store) if result.calibrated.iri == calibration_set.iri
     ]

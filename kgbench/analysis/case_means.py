@@ -8,14 +8,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, Clusters, Sums, Value
-from kgbench.analysis.estimands import Estimand
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.inference import Inference
-from kgbench.analysis.intervals import Bounds, method_note, score_interval
-from kgbench.analysis.repetitions import Item, Repetitions
-from kgbench.analysis.tables import Column, Kind
-from kgbench.analysis.tables import Value as Cell
+from kgbench.scores.inference import Estimand, Inference
+from kgbench.scores.reading import Item, Repetitions
+from kgbench.statistics.clusters import FEWEST_FOR_INTERVAL, Clusters, Sums, Value
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.intervals import Bounds, method_note, score_interval
+from kgbench.tables import Column, Kind
+from kgbench.tables import Value as Cell
 
 COLUMNS = (
     Column("clusters", "Clusters", Kind.COUNT),

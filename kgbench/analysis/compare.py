@@ -3,7 +3,7 @@
 
 The means of both sides on the same case are paired, or the answers of the same iteration where
 repetitions or dialogues are the estimand. Sides that share no case are compared unpaired, and the
-table says so. Intervals and tests generalise to an :class:`~kgbench.analysis.estimands.Estimand`.
+table says so. Intervals and tests generalise to an :class:`~kgbench.scores.inference.Estimand`.
 Tasks weigh the same, as in the leaderboard.
 """
 
@@ -13,18 +13,20 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters
-from kgbench.analysis.clusters import Value as ClusteredValue
-from kgbench.analysis.estimands import AVAILABLE, Estimand, check_estimand, find_estimand
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import DIFFERENCE_NOTE, Bounds, difference_interval, score_interval
-from kgbench.analysis.matching import Match, TaskValues
+from kgbench.analysis.matching import Match, Side, TaskValues
 from kgbench.analysis.registry import check_number
-from kgbench.analysis.scores import ScoreRow
-from kgbench.analysis.sides import Side
-from kgbench.analysis.significance import (
+from kgbench.scores.inference import AVAILABLE, Estimand, check_estimand, find_estimand, inference
+from kgbench.scores.reading import CHOOSING, ROWS, ScoreRow
+from kgbench.statistics.clusters import FEWEST_FOR_T, Clusters
+from kgbench.statistics.clusters import Value as ClusteredValue
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.intervals import (
+    DIFFERENCE_NOTE,
+    Bounds,
+    difference_interval,
+    score_interval,
+)
+from kgbench.statistics.significance import (
     benjamini_hochberg,
     bootstrap_means,
     bootstrap_p,
@@ -35,8 +37,8 @@ from kgbench.analysis.significance import (
     percentile_interval,
     t_test,
 )
-from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.analysis.unpaired_difference import UnpairedDifference
+from kgbench.statistics.unpaired_difference import UnpairedDifference
+from kgbench.tables import Column, Kind, Table, Value
 
 ALL_TASKS = "All tasks"
 SOLVED = 0.5
@@ -83,7 +85,7 @@ FLIP_COLUMNS = (
     Column("dialogue_a", "Dialogue A"),
     Column("dialogue_b", "Dialogue B"),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.ROWS)
+QUERIES = (*CHOOSING, *ROWS)
 
 
 def compare(
@@ -101,7 +103,7 @@ def compare(
 
     Rows have means, difference, tests, effect size, and the numbers of pairs that only one side
     solved. ``estimand`` is that of intervals and tests, by default cases of this kind, or the
-    answers to the case of a task with one case: see :mod:`kgbench.analysis.clusters`. Where a row
+    answers to the case of a task with one case: see :mod:`kgbench.statistics.clusters`. Where a row
     supports no claim, ``no_claim`` has the reason. With a ``margin`` the sides are tested for
     equivalence, too. P is corrected over the tasks by Holm and by Benjamini and Hochberg (BH).
 

@@ -9,19 +9,19 @@ from typing import Annotated
 
 import pyoxigraph as ox
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import selectors
-from kgbench.analysis.declared_scores import check_selectors, without_results
-from kgbench.analysis.histogram import Histogram, mean
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
-from kgbench.analysis.score_selectors import Score, Selector, histograms_by_model
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
 from kgbench.rdf.declared_terms import read_declarations
+from kgbench.scores import catalogue
+from kgbench.scores.declared import check_selectors, selectors, without_results
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Selector, histograms_by_model
+from kgbench.statistics.histogram import Histogram, mean
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Ref, Table, Value
 from kgbench.vocab import KGB, RDFS, SKOS
 
 COLUMNS = (
@@ -35,7 +35,7 @@ COLUMNS = (
     Column("band_from", "Band from", Kind.SCORE),
     Column("band_to", "to", Kind.SCORE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS)
+QUERIES = (*CHOOSING, *BY_TASK)
 DEFAULT = "eswc"
 
 
@@ -109,7 +109,7 @@ def compass_of(suite: str, name: str | None = None, file: Path | None = None) ->
 def _parts(store: Store, selection: Selection, arguments: Arguments) -> dict[str, list[Score]]:
     """Return the scores behind a compass, by axis."""
     chosen = compass_of(selection.suite, arguments["compass"], arguments["declared"])
-    tasks, metrics = fetch.tasks(store).values(), fetch.metrics(store).values()
+    tasks, metrics = catalogue.tasks(store).values(), catalogue.metrics(store).values()
     return {
         axis.name: [s for selector in axis.selectors for s in selector.scores(tasks, metrics)]
         for axis in chosen.axes
@@ -148,7 +148,7 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
     declared = declared or compass_of(selection.suite)
     selectors = [selector for axis in declared.axes for selector in axis.selectors]
     check_selectors(store, selectors, declared.file)
-    tasks, metrics = fetch.tasks(store), fetch.metrics(store)
+    tasks, metrics = catalogue.tasks(store), catalogue.metrics(store)
     ordered = sorted(tasks.values(), key=lambda task: task.iri)
     scores_of_axis = {
         axis.name: [s for sel in axis.selectors for s in sel.scores(ordered, metrics.values())]
@@ -159,7 +159,7 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
     )
     if not values:
         raise QueryError(f"no model has scores on any axis of the compass '{declared.name}'")
-    names = fetch.models(store)
+    names = catalogue.models(store)
     scored = {score for parts in values.values() for score in parts}
     rows = []
     for model in sorted(values, key=names.name):

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES, rater_names, rater_sets
 from kgbench.analysis.judge_groups import JudgeGrouping, by_rubric, grouped, judges_of
 from kgbench.analysis.registry import Option, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import EXECUTION, QUERIES, Judgement, judgements, verdicts
+from kgbench.scores import catalogue
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 UNDECIDED = "undecided"
 _COLUMNS = (
@@ -58,7 +58,7 @@ def confusion(
     0
     """
     all_judgements = judgements(verdicts(store, selection))
-    models, tasks = fetch.models(store), fetch.tasks(store)
+    models, tasks = catalogue.models(store), catalogue.tasks(store)
     rows: list[tuple[Value, ...]] = []
     for rubric, of_rubric in by_rubric(all_judgements):
         pairs = [pair for pair in rater_sets(judges_of(of_rubric, models)) if len(pair) == 2]  # noqa: PLR2004

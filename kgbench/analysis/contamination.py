@@ -15,20 +15,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.compare import cluster_test
-from kgbench.analysis.estimands import CASES, Estimand
-from kgbench.analysis.inference import inference
 from kgbench.analysis.matching import Match, TaskValues
 from kgbench.analysis.registry import EstimandName, Metric, Purpose, Round, analysis
-from kgbench.analysis.score_selectors import Score, chosen_rows, chosen_scores, score_name
-from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import holm
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo, TaskInfo
+from kgbench.scores.inference import CASES, Estimand, inference
+from kgbench.scores.reading import CHOOSING, ROWS, Score, ScoreRow
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_rows, chosen_scores, score_name
+from kgbench.statistics.significance import holm
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS = (
     Column("model", "Model"),
@@ -53,7 +53,7 @@ _NONE = (
     "No model was scored on a published task and on generated twins of its cases: "
     "'kgbench run --task TASK --task TWINS' runs both."
 )
-QUERIES = ("twins", "case-names", *fetch.CHOOSING, *fetch.ROWS)
+QUERIES = ("twins", "case-names", *CHOOSING, *ROWS)
 
 
 class Twins(NamedTuple):
@@ -86,7 +86,11 @@ def contamination(
     if not inference_.estimand.clustered:
         raise QueryError(f"'{estimand}' treats dialogues as independent: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    tasks, metrics, models = fetch.tasks(store), fetch.metrics(store), fetch.models(store)
+    tasks, metrics, models = (
+        catalogue.tasks(store),
+        catalogue.metrics(store),
+        catalogue.models(store),
+    )
     relations = [relation for relation in declared(store) if _comparable(relation, chosen, metrics)]
     needed_tasks = {task for relation in relations for task in (relation.published, relation.twin)}
     of_cell: dict[tuple[str, str], list[ScoreRow]] = defaultdict(list)

@@ -7,17 +7,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.outcome_counts import Ending
+from kgbench.analysis.outcomes import Ending
 from kgbench.analysis.registry import check_number
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.worst import ScoredDialogue, main_values, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.rdf import queries
 from kgbench.record import accounts
+from kgbench.scores import catalogue
+from kgbench.scores.reading import CHOOSING, MOST_PAIRS, ROWS, narrowing, selection_test
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 from kgbench.vocab import OUTCOME
 
 COLUMNS = (
@@ -30,8 +31,8 @@ COLUMNS = (
     Column("dialogue", "Dialogue"),
 )
 QUERIES = (
-    *fetch.CHOOSING,
-    *fetch.ROWS,
+    *CHOOSING,
+    *ROWS,
     "dialogue-outcomes",
     "reported-outcomes",
     "dialogues-with-text",
@@ -174,7 +175,7 @@ def judged_dialogues(
     """
     portions: list[Sequence[str] | None] = [None]
     if dialogues is not None:
-        most = max(fetch.MOST_PAIRS // len(selection.pass_graphs), 1)
+        most = max(MOST_PAIRS // len(selection.pass_graphs), 1)
         portions = [dialogues[at : at + most] for at in range(0, len(dialogues), most)]
     judged: list[JudgedDialogue] = []
     for portion in portions:
@@ -194,7 +195,7 @@ def worst_judged(store: Store, selection: Selection, limit: int) -> list[JudgedD
 
 def count_dialogues(store: Store, selection: Selection) -> int:
     """Return the number of valid dialogues of the runs, models and tasks of a selection."""
-    selected = fetch.selection_test(store, selection)
+    selected = selection_test(store, selection)
     return sum(
         states["complete"] + states["open"]
         for cells in accounts.progress(store, selection.run_graphs).values()
@@ -207,14 +208,14 @@ def _judged(
     store: Store, selection: Selection, dialogues: Sequence[str] | None
 ) -> dict[str, JudgedDialogue]:
     """Return judged dialogues of a selection, by their paths below the base of the store."""
-    selected = fetch.selection_test(store, selection)
-    tasks, models = fetch.tasks(store), fetch.models(store)
+    selected = selection_test(store, selection)
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
     by_path: dict[str, JudgedDialogue] = {}
     of_answers: dict[str, Any] = {
         "passGraph": list(selection.pass_graphs),
         "latest": selection.latest,
         "dialogue": dialogues,
-        **fetch.narrowing(store, selection, dialogues),
+        **narrowing(store, selection, dialogues),
     }
     for row in queries.run(store, "dialogue-outcomes", **of_answers):
         model, task = row["model"].value, row["task"].value

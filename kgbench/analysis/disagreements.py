@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.registry import Option, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
 from kgbench.analysis.verdicts import ADJUDICATION, QUERIES, Judgement, judgements, verdicts
+from kgbench.scores import catalogue
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Ref, Table, Value
 
 _COLUMNS = (
     Column("rubric", "Rubric"),
@@ -56,7 +56,7 @@ def disagreements(
         ),
         key=lambda entry: (-entry[0], entry[1].rubric.name, entry[1].first.about),
     )
-    models, tasks = fetch.models(store), fetch.tasks(store)
+    models, tasks = catalogue.models(store), catalogue.tasks(store)
     rows: list[tuple[Value, ...]] = []
     for count, judgement, against in disputed[:most]:
         first, *others = judgement.first.about

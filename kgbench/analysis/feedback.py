@@ -16,21 +16,20 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.estimands import CASES, Estimand
-from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import DIFFERENCE_NOTE, Bounds, Interval, score_interval
 from kgbench.analysis.registry import Arguments, EstimandName, Purpose, analysis
-from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
-from kgbench.analysis.selection import ALL as EVERY_TASK
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import paired_test
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo, TaskInfo
+from kgbench.scores.inference import CASES, Estimand, inference
+from kgbench.scores.reading import CHOOSING, ROWS, Score, ScoreRow, score_rows
+from kgbench.scores.selection import ALL as EVERY_TASK
+from kgbench.scores.selection import Selection
+from kgbench.statistics.histogram import Histogram, mean
+from kgbench.statistics.intervals import DIFFERENCE_NOTE, Bounds, Interval, score_interval
+from kgbench.statistics.significance import paired_test
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 ALL = "all dialogues"
 WITH = "any feedback"
@@ -52,7 +51,7 @@ COLUMNS = (
     Column("improved", "Improved", Kind.SHARE),
     Column("worse_at_end", "Worse at end", Kind.SHARE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.ROWS, "feedback-kinds")
+QUERIES = (*CHOOSING, *ROWS, "feedback-kinds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class ScoreHistory:
 
 def _parts(store: Store, selection: Selection, _: Arguments) -> dict[str, list[Score]]:
     """Return the scores of single answers in all rounds, by task."""
-    names = fetch.tasks(store)
+    names = catalogue.tasks(store)
     return {
         names[task].name: [Score(task, metric.iri, None)]
         for task, metric in metrics_of_answers(store, selection.tasks).items()
@@ -107,7 +106,7 @@ def feedback(
     [1.0, 1.0]
     """
     inference_ = inference(estimand)
-    all_tasks, watched = fetch.tasks(store), metrics_of_answers(store, selection.tasks)
+    all_tasks, watched = catalogue.tasks(store), metrics_of_answers(store, selection.tasks)
     if not watched:
         raise QueryError(
             "the store has no tasks with several rounds"
@@ -122,7 +121,7 @@ def feedback(
         if kind is not None:
             groups[task, model, WITH].append(course)
             groups[task, model, kind].append(course)
-    names = fetch.models(store)
+    names = catalogue.models(store)
     rows = [
         (
             all_tasks[task].name,
@@ -152,10 +151,10 @@ def feedback(
 
 def metrics_of_answers(store: Store, glob: str = "*") -> dict[str, MetricInfo]:
     """Return the metric of single answers of each matching task (IRI) with several rounds."""
-    metrics = fetch.metrics(store)
+    metrics = catalogue.metrics(store)
     return {
         task.iri: base
-        for task in fetch.tasks(store).values()
+        for task in catalogue.tasks(store).values()
         if task.rounds > 1 and task.fits(glob) and (base := _base(task, metrics)) is not None
     }
 
@@ -180,7 +179,7 @@ def _courses(
     store: Store, selection: Selection, watched: dict[str, MetricInfo]
 ) -> dict[tuple[str, str, str], ScoreHistory]:
     scores: dict[tuple[str, str, str], dict[int, ScoreRow]] = defaultdict(dict)
-    for row in fetch.score_rows(store, selection, [metric.iri for metric in watched.values()]):
+    for row in score_rows(store, selection, [metric.iri for metric in watched.values()]):
         base = watched.get(row.task)
         if base is not None and base.iri == row.metric and row.round is not None:
             scores[row.model, row.task, row.dialogue][row.round] = row

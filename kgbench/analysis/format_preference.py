@@ -15,26 +15,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.declared_scores import check_selectors
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
-from kgbench.analysis.score_selectors import Score, Selector, histograms_by_model
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import cohens_d, holm, t_test
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf.declared_terms import read_declarations
+from kgbench.scores import catalogue
+from kgbench.scores.declared import check_selectors
+from kgbench.scores.inference import inference
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import Selector, histograms_by_model
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
+from kgbench.statistics.significance import cohens_d, holm, t_test
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 from kgbench.vocab import KGB, RDFS
 
 ALL_MODELS = "All models"
 ALL_TASKS = "All tasks"
 METHOD = "formats"
 """The name of the declared method of the tests."""
-QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS)
+QUERIES = (*CHOOSING, *BY_TASK)
 _DETAILS = (
     Column("model", "Model"),
     Column("tasks", "Tasks"),
@@ -118,7 +119,7 @@ def format_tests(
     """
     sides_of = (side for pair in declared.pairs for side in (pair.first, pair.second))
     check_selectors(store, sides_of, declared.file)
-    tasks, metrics = fetch.tasks(store), fetch.metrics(store)
+    tasks, metrics = catalogue.tasks(store), catalogue.metrics(store)
     ordered = sorted(tasks.values(), key=lambda task: task.iri)
     sides: dict[str, tuple[list[Score], list[Score]]] = {}
     pairs = []
@@ -131,7 +132,7 @@ def format_tests(
     if not pairs:
         raise QueryError(f"the store has no tasks that '{declared.name}' compares")
     needed_scores = [score for both in sides.values() for side in both for score in side]
-    names = fetch.models(store)
+    names = catalogue.models(store)
     values = histograms_by_model(store, selection, needed_scores)
     if not values:
         raise QueryError(f"no model has scores on the tasks that '{declared.name}' compares")
@@ -181,7 +182,7 @@ class _Pool:
 
 def _parts(store: Store, _: Selection, arguments: Arguments) -> dict[str, list[Score]]:
     """Return the scores behind a format comparison, by pair; both formats together."""
-    tasks, metrics = fetch.tasks(store).values(), fetch.metrics(store).values()
+    tasks, metrics = catalogue.tasks(store).values(), catalogue.metrics(store).values()
     return {
         pair.label: [*pair.first.scores(tasks, metrics), *pair.second.scores(tasks, metrics)]
         for pair in find_comparison(arguments["comparison"], arguments["declared"]).pairs

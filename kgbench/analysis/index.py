@@ -71,7 +71,7 @@ _OWN: Mapping[str, Entry] = {
         "kgbench.plots.preference_maps:PREFERENCES",
     ),
     "sizes": Entry(
-        "kgbench.analysis.sizes:sizes",
+        "kgbench.analysis.difficulty:sizes",
         Purpose.COMPARE,
         "Show a score against problem size, with 95 % intervals.",
         "kgbench.plots.size_curves:SIZES",
@@ -101,11 +101,6 @@ _OWN: Mapping[str, Entry] = {
         Purpose.UNDERSTAND,
         "Show which tools models called, the outcomes of the calls, and the cost of success.",
         "kgbench.plots.tool_points:TOOLS",
-    ),
-    "characterization": Entry(
-        "kgbench.analysis.characterization:characterization",
-        Purpose.UNDERSTAND,
-        "Show scores by cognitive process, knowledge dimension and relational complexity.",
     ),
     "agreement": Entry(
         "kgbench.analysis.judge_agreement:agreement",

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.histogram import mean
-from kgbench.analysis.inference import inference
 from kgbench.analysis.registry import Metric, Option, Purpose, Round, Solved, analysis
-from kgbench.analysis.repetitions import (
+from kgbench.model import TOLERANCE
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo
+from kgbench.scores.inference import inference
+from kgbench.scores.reading import (
+    BY_CASE,
+    CHOOSING,
     Answers,
     Item,
     Repetitions,
@@ -27,12 +30,11 @@ from kgbench.analysis.repetitions import (
     threshold,
     undeclared_note,
 )
-from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
-from kgbench.analysis.scores import MetricInfo
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
-from kgbench.model import TOLERANCE
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_scores, parts_by_task, score_name
+from kgbench.statistics.histogram import mean
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Ref, Table, Value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +55,7 @@ COLUMNS = (
     Column("finding", "Finding"),
     Column("dialogue", "kgbench show"),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES)
+QUERIES = (*CHOOSING, *BY_CASE)
 
 
 class Finding(StrEnum):
@@ -98,7 +100,7 @@ def items(
     """
     inference_ = inference(by="correlation", confidence=None, alpha=alpha)
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    metrics, tasks = fetch.metrics(store), fetch.tasks(store)
+    metrics, tasks = catalogue.metrics(store), catalogue.tasks(store)
     reached = repetitions(store, selection, chosen)
     metric_of = {item: metrics[chosen[item.task].metric] for item in reached}
     models = sorted({model for by_model in reached.values() for model in by_model})

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.inference import inference
 from kgbench.analysis.judge_groups import JudgeGrouping, by_rubric, grouped, judges_of
 from kgbench.analysis.rater_agreement import (
     AgreementEstimate,
@@ -21,8 +19,6 @@ from kgbench.analysis.rater_agreement import (
     percent_agreement,
 )
 from kgbench.analysis.registry import Declared, Option, OptionRefused, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import (
     ADJUDICATION,
     EXECUTION,
@@ -34,7 +30,11 @@ from kgbench.analysis.verdicts import (
     unreadable,
     verdicts,
 )
+from kgbench.scores import catalogue
+from kgbench.scores.inference import inference
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 METHOD = "resampled-cases"
 ALL_JUDGES = "all judges"
@@ -119,7 +119,7 @@ def agreement_table(
     judge. Their shares are of the items where they are possible.
     """
     all_judgements = judgements(verdicts(store, selection))
-    models, tasks = fetch.models(store), fetch.tasks(store)
+    models, tasks = catalogue.models(store), catalogue.tasks(store)
     lacking = unreadable(store, selection)
     rows: list[tuple[Value, ...]] = []
     for rubric, of_rubric in by_rubric(all_judgements):
@@ -181,7 +181,7 @@ def rater_sets(judges: Sequence[str]) -> Iterator[tuple[str, ...]]:
         yield tuple(independent)
 
 
-def rater_names(raters: Sequence[str], models: fetch.Models) -> tuple[str, str]:
+def rater_names(raters: Sequence[str], models: catalogue.Models) -> tuple[str, str]:
     """Return the names that tables give to a rater and to the raters it is compared with."""
     if len(raters) > 2 or EXECUTION not in raters:  # noqa: PLR2004 - two are a pair
         names = [models.name(rater) for rater in raters]

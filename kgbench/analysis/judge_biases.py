@@ -13,10 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
-from kgbench.analysis.model_records import family_of, records
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.stratified import (
     BOTH,
     Contrast,
@@ -24,9 +21,12 @@ from kgbench.analysis.stratified import (
     balanced_mean,
     difference,
 )
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import QUERIES, JudgeVerdict, verdicts
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import family_of, records
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 LENIENCY, LENGTH, POSITION, FAMILY = "leniency", "length", "position", "own family"
 MEANINGS = {
@@ -68,7 +68,7 @@ def biases(
         for verdict in verdicts(store, selection)
         if verdict.executed and not verdict.undecided
     ]
-    models = fetch.models(store)
+    models = catalogue.models(store)
     model_records = records(declared)
     family = {iri: family_of(info.id, model_records) for iri, info in models.items()}
     grouped: dict[tuple[str, str], list[JudgeVerdict]] = defaultdict(list)

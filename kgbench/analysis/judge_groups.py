@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from statistics import median
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.verdicts import Judgement
+from kgbench.scores import catalogue
 
 
 class JudgeGrouping(StrEnum):
@@ -30,7 +30,7 @@ def by_rubric(judgements: Iterable[Judgement]) -> list[tuple[str, list[Judgement
     return sorted(rubrics.items())
 
 
-def judges_of(items: Iterable[Judgement], models: fetch.Models) -> list[str]:
+def judges_of(items: Iterable[Judgement], models: catalogue.Models) -> list[str]:
     """Return the judges (IRIs) that were asked about any of the items, sorted by name."""
     return sorted(
         {verdict.judge for judgement in items for verdict in judgement.verdicts}, key=models.name
@@ -40,8 +40,8 @@ def judges_of(items: Iterable[Judgement], models: fetch.Models) -> list[str]:
 def grouped(
     items: Sequence[Judgement],
     by: JudgeGrouping,
-    tasks: Mapping[str, fetch.TaskInfo],
-    models: fetch.Models,
+    tasks: Mapping[str, catalogue.TaskInfo],
+    models: catalogue.Models,
 ) -> dict[str, list[Judgement]]:
     """Group judgements by a property; without one there is a single group with an empty name."""
     middle = median(_length(judgement) for judgement in items)

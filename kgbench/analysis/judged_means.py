@@ -12,9 +12,6 @@ from random import Random
 from statistics import fmean
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.judge_groups import by_rubric, judges_of
 from kgbench.analysis.prediction_powered import (
@@ -25,12 +22,15 @@ from kgbench.analysis.prediction_powered import (
     powered_mean,
 )
 from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import EXECUTION, QUERIES, Judgement, judgements, verdicts
 from kgbench.errors import QueryError
 from kgbench.judges.rubrics import Rubric
+from kgbench.scores import catalogue
+from kgbench.scores.inference import inference
+from kgbench.scores.selection import Selection
+from kgbench.statistics.intervals import Bounds
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 METHOD = "prediction-powered"
 ALL_MODELS = "All models"
@@ -90,7 +90,7 @@ def judged_means(
     0
     """
     all_judgements = judgements(verdicts(store, selection))
-    models = fetch.models(store)
+    models = catalogue.models(store)
     rater = truth if truth == EXECUTION else models.find(truth).iri
     rows: list[tuple[Value, ...]] = []
     refused: list[QueryError] = []
@@ -170,7 +170,7 @@ def _known_cases(
 
 
 def _by_model(
-    items: Sequence[Judgement], models: fetch.Models
+    items: Sequence[Judgement], models: catalogue.Models
 ) -> Iterable[tuple[str, list[Judgement]]]:
     names = sorted({models.name(judgement.first.items[0].model) for judgement in items})
     for name in names:

@@ -17,25 +17,25 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Annotated, NamedTuple
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.compare import cluster_test, means, pair_clusters
-from kgbench.analysis.estimands import (
+from kgbench.analysis.matching import Match, TaskValues, shared_tasks
+from kgbench.analysis.registry import EstimandName, Metric, Option, Purpose, Round, analysis
+from kgbench.errors import QueryError
+from kgbench.scores import catalogue
+from kgbench.scores.inference import (
     AVAILABLE,
     DIALOGUES,
     Estimand,
     check_estimand,
     find_estimand,
+    inference,
 )
-from kgbench.analysis.inference import inference
-from kgbench.analysis.matching import Match, TaskValues, shared_tasks
-from kgbench.analysis.registry import EstimandName, Metric, Option, Purpose, Round, analysis
-from kgbench.analysis.score_selectors import chosen_rows, chosen_scores
-from kgbench.analysis.scores import ScoreRow
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import paired_test
-from kgbench.analysis.tables import Column, Kind, Table, Value
-from kgbench.errors import QueryError
+from kgbench.scores.reading import CHOOSING, ROWS, ScoreRow
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_rows, chosen_scores
+from kgbench.statistics.significance import paired_test
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS = (
     Column("a", "A"),
@@ -52,7 +52,7 @@ COLUMNS = (
     Column("tasks_still", "Of these still", Kind.COUNT),
     Column("tasks_new", "Tasks that newly differ", Kind.COUNT),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.ROWS)
+QUERIES = (*CHOOSING, *ROWS)
 
 
 class Verdict(StrEnum):
@@ -103,7 +103,7 @@ def pairs(
     if not target.clustered:
         raise QueryError(f"'{estimand}' is the baseline of this comparison: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    models, metrics = fetch.models(store), fetch.metrics(store)
+    models, metrics = catalogue.models(store), catalogue.metrics(store)
     bounds = {task: metrics[score.metric].bounds for task, score in chosen.items()}
     of_model: dict[str, list[ScoreRow]] = defaultdict(list)
     for row in chosen_rows(store, selection, chosen):

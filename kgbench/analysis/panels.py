@@ -7,11 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.judge_agreement import NO_JUDGES
 from kgbench.analysis.registry import Option, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.analysis.verdicts import (
     ADJUDICATION,
     QUERIES,
@@ -23,7 +20,10 @@ from kgbench.analysis.verdicts import (
 )
 from kgbench.judges.aggregation import AggregatedVerdict, NoVerdictReason, Rule
 from kgbench.judges.aggregation import rule as find_rule
+from kgbench.scores import catalogue
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 ALL, PEOPLE = "all", "people"
 EVERY_MODEL = "all models"
@@ -61,7 +61,7 @@ def panels(
     ()
     """
     chosen = find_rule(rule)
-    models = fetch.models(store)
+    models = catalogue.models(store)
     grouped: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for judgement in judgements(verdicts(store, selection)):
         for model in (

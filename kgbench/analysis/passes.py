@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TypeAlias
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.record import reading
 from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation.comparison import Comparison
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import Selection, select
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table
 
 # By dialogue: task and model, and the evaluations by round.
 _Scores: TypeAlias = dict[str, tuple[tuple[str, str], dict[int | None, ScoredEvaluation]]]
@@ -24,8 +25,8 @@ def compare_passes(store: Store, selection: Selection, before: str, after: str) 
     Only dialogues with scores in both passes are compared. ``selection`` gives the suite, the tasks
     and the models.
     """
-    tasks, models = fetch.tasks(store), fetch.models(store)
-    names = {metric.iri: metric.name for metric in fetch.metrics(store).values()}
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
+    names = {metric.iri: metric.name for metric in catalogue.metrics(store).values()}
     old = _scores(store, selection, before, sorted(names))
     new = _scores(store, selection, after, sorted(names))
     added = _metrics(new) - _metrics(old)
@@ -61,7 +62,7 @@ def _scores(
     }
     by_dialogue: _Scores = {}
     scores: dict[tuple[str, int | None], dict[str, float]] = defaultdict(dict)
-    for row in fetch.score_rows(store, chosen, metrics):
+    for row in score_rows(store, chosen, metrics):
         values = scores[row.dialogue, row.round]
         values[row.metric] = row.value
         by_round = by_dialogue.setdefault(row.dialogue, ((row.task, row.model), {}))[1]

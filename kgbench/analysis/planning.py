@@ -3,24 +3,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import harmonic_mean
 from typing import NamedTuple
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.clusters import least_p
-from kgbench.analysis.components import MeasuredComponents, measured
-from kgbench.analysis.histogram import mean
-from kgbench.analysis.inference import inference
-from kgbench.analysis.power import PairedTest, Variances
 from kgbench.analysis.run_totals import ModelCost, costs_by_model
-from kgbench.analysis.selection import ALL, FIRST, Selection, select
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError, StoreError
 from kgbench.record import accounts, reading
+from kgbench.scores import catalogue
+from kgbench.scores.inference import inference
+from kgbench.scores.reading import BY_CASE, CHOOSING, Repetitions, repetitions
+from kgbench.scores.selection import ALL, FIRST, Selection, select
+from kgbench.scores.selectors import chosen_scores
+from kgbench.statistics.clusters import least_p
+from kgbench.statistics.histogram import Histogram, mean
+from kgbench.statistics.power import MeasuredComponents, PairedTest, Variances, of_models
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS = (
     Column("repetitions", "Repetitions", Kind.COUNT),
@@ -32,7 +33,7 @@ COLUMNS = (
     Column("cost_usd", "USD", Kind.SCORE),
     Column("hours", "Hours", Kind.SCORE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES, "run-usage", "run-prices", "run-progress")
+QUERIES = (*CHOOSING, *BY_CASE, "run-usage", "run-prices", "run-progress")
 REPETITIONS = (1, 2, 4, 8)
 _HOUR = 3600
 
@@ -80,17 +81,17 @@ class Effort(NamedTuple):
 
 
 def source(
-    store: Store, name: str, choice: str = FIRST, *, tasks: str = ALL, models: str = ALL
+    store: Store, name: str, pass_: str = FIRST, *, tasks: str = ALL, models: str = ALL
 ) -> Selection:
     """Select the scores of the suite or run ``name``.
 
     Raises :class:`~kgbench.errors.QueryError` where there is neither.
     """
     try:
-        return select(store, name, choice, tasks=tasks, models=models)
+        return select(store, name, pass_, tasks=tasks, models=models)
     except QueryError as no_suite:
         try:
-            return select(store, None, choice, run=name, tasks=tasks, models=models)
+            return select(store, None, pass_, run=name, tasks=tasks, models=models)
         except StoreError as no_run:
             raise QueryError(
                 f"'{name}' is neither a suite nor a run: {no_suite}; {no_run}"
@@ -103,7 +104,7 @@ def effort(store: Store, selection: Selection) -> Effort:
     Failed calls count, because new runs will have failures as well. Time is the working time of the
     runs, divided by the dialogues of all their models.
     """
-    names = fetch.models(store)
+    names = catalogue.models(store)
     efforts: list[tuple[float | None, float | None, float | None]] = []
     seconds, dialogues = 0.0, 0
     for run in reading.runs(store):
@@ -355,3 +356,33 @@ def _basis(basis: MeasuredComponents) -> str:
     if not basis.pairs:
         text += "; no two models share cases, so their correlation is taken to be 0"
     return f"{text}."
+
+
+def by_model(reached: Repetitions) -> dict[str, dict[str, dict[str, Histogram]]]:
+    """Group values by model, task and case."""
+    values: dict[str, dict[str, dict[str, Histogram]]] = defaultdict(lambda: defaultdict(dict))
+    for item, models in reached.items():
+        for model, answers in models.items():
+            values[model][item.task][item.case] = answers.values
+    return values
+
+
+def measured(
+    store: Store,
+    selection: Selection,
+    *,
+    metric: str | None = None,
+    round: str | None = None,
+    labels: Collection[str] | None = None,
+) -> MeasuredComponents:
+    """Estimate the components of the selected scores, as means over models.
+
+    ``metric`` and ``round`` are as in :func:`~kgbench.analysis.task_scores.task_scores`. With
+    ``labels``, only tasks with these labels count. Raises :class:`~kgbench.errors.QueryError` where
+    no task has several cases.
+    """
+    chosen = chosen_scores(store, selection.tasks, metric, round)
+    if labels is not None:
+        known = catalogue.tasks(store)
+        chosen = {task: score for task, score in chosen.items() if known[task].label in labels}
+    return of_models(by_model(repetitions(store, selection, chosen)))

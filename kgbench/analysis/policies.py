@@ -14,18 +14,19 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Annotated, Any, TypeAlias
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.outcome_counts import count_errors
+from kgbench.analysis.outcomes import count_errors
 from kgbench.analysis.registry import Option, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Ref, Table, Value
-from kgbench.analysis.tables import ranks as ranks_of
 from kgbench.model import TOLERANCE
 from kgbench.policies.means import mean, unanswered
 from kgbench.policies.policy import Policy
 from kgbench.policies.policy import policies as all_policies
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows, selection_test
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Ref, Table, Value
+from kgbench.tables import ranks as ranks_of
 
 _LONGEST_QUERY = 200  # characters of a query in a cell
 _NONE = (
@@ -82,7 +83,7 @@ def ranks(store: Store, selection: Selection) -> Table:
     """
     judged, dialogues = read(store, selection)
     judging = [policy for name, policy in all_policies().items() if name in judged]
-    models = fetch.models(store)
+    models = catalogue.models(store)
     missing = _missing(store, selection)
     of_models = sorted({dialogue.model for dialogue in dialogues.values()})
     notes: list[str] = [] if judging else [_NONE]
@@ -162,7 +163,7 @@ def differing_cells(store: Store, selection: Selection) -> Table:
     """
     judged, dialogues = read(store, selection)
     judging = [policy for name, policy in all_policies().items() if name in judged]
-    tasks, models = fetch.tasks(store), fetch.models(store)
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
     entries: list[tuple[float, tuple[Value, ...]]] = []
     for dialogue, where in dialogues.items():
         answers = {p.name: judged[p.name].get(dialogue, PolicyScores()) for p in judging}
@@ -223,7 +224,7 @@ def read(store: Store, selection: Selection) -> tuple[_ByPolicy, dict[str, _Dial
         }
         names = {metric.iri: name for name, metric in policy.answer_metrics.items()}
         cells: dict[str, tuple[int, str, _Dialogue, dict[str, float]]] = {}
-        for row in fetch.score_rows(store, of_pass, names):
+        for row in score_rows(store, of_pass, names):
             where = _Dialogue(row.model, row.task, row.case)
             cell = cells.setdefault(row.evaluation, (row.round or 0, row.dialogue, where, {}))
             cell[3][names[row.metric]] = row.value
@@ -249,7 +250,7 @@ def _passes(store: Store, selection: Selection) -> list[tuple[Policy, tuple[str,
 def _missing(store: Store, selection: Selection) -> dict[str, int]:
     """Count the dialogues of each model that ended without an answer."""
     counts: dict[str, int] = defaultdict(int)
-    for (model, _), errors in count_errors(store, selection, fetch.tasks(store)).items():
+    for (model, _), errors in count_errors(store, selection, catalogue.tasks(store)).items():
         counts[model] += errors.failed
     return counts
 
@@ -257,7 +258,7 @@ def _missing(store: Store, selection: Selection) -> dict[str, int]:
 def _counts(store: Store, selection: Selection) -> dict[str, int]:
     """Count the dialogues of each model."""
     counts: dict[str, int] = defaultdict(int)
-    selected = fetch.selection_test(store, selection)
+    selected = selection_test(store, selection)
     for row in queries.run(store, "dialogue-counts", runGraph=list(selection.run_graphs)):
         if selected(row["model"].value, row["task"].value):
             counts[row["model"].value] += int(row["count"].value)

@@ -13,9 +13,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgbench.analysis.intervals import UNBOUNDED, Bounds, Interval, half_width
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
+from kgbench.statistics.intervals import UNBOUNDED, Bounds, Interval, half_width
 
 CLUSTERS = 30  # the least number of labelled clusters for a normal approximation
 DISAGREEMENTS = 10  # the least number of labelled clusters with an error, and with each label

@@ -10,11 +10,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from kgbench.analysis.cluster_rows import ROUNDING, ClusterRows, summed
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters
-from kgbench.analysis.estimands import AVAILABLE, CASES, Estimand, find_estimand
-from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.significance import holm, two_sided_each
+from kgbench.scores.inference import AVAILABLE, CASES, Estimand, find_estimand
+from kgbench.scores.reading import Score
+from kgbench.statistics.cluster_rows import ROUNDING, ClusterRows, summed
+from kgbench.statistics.clusters import FEWEST_FOR_T, Clusters
+from kgbench.statistics.significance import holm, two_sided_each
 
 _AT_ONCE = 100_000  # cells of all differences that are computed together
 Case: TypeAlias = tuple[str, int | None]
@@ -39,7 +39,7 @@ class TestedPair(NamedTuple):
 class _Columns(NamedTuple):
     """The columns of clustered values: the cluster of each, and the stratum of each cluster.
 
-    ``opposite`` is that of :class:`~kgbench.analysis.cluster_rows.ClusterRows`.
+    ``opposite`` is that of :class:`~kgbench.statistics.cluster_rows.ClusterRows`.
     """
 
     clusters: Any
@@ -341,7 +341,7 @@ def _letter(number: int) -> str:
 
 
 def _unit(kind: str | None, score: Score, case: Case) -> Hashable:
-    """Return the identity of a unit (:class:`~kgbench.analysis.estimands.Estimand`)."""
+    """Return the identity of a unit (:class:`~kgbench.scores.inference.Estimand`)."""
     if kind is None:
         return None
     if kind == "task":

@@ -14,9 +14,9 @@ from functools import partial
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
-from kgbench.analysis.intervals import Interval, normal_quantile
-from kgbench.analysis.significance import percentile_interval
 from kgbench.model import TOLERANCE
+from kgbench.statistics.intervals import Interval, normal_quantile
+from kgbench.statistics.significance import percentile_interval
 
 _Category = TypeVar("_Category", bound=Hashable)
 Coefficient: TypeAlias = "Callable[[Ratings, Any], float | None]"
@@ -258,7 +258,7 @@ def _with_another_item(
 ) -> Interval:
     """Return the interval of a coefficient whose ``value`` is the same in all resamples.
 
-    As in :func:`~kgbench.analysis.intervals.constant_interval`, a further cluster is of another
+    As in :func:`~kgbench.statistics.intervals.constant_interval`, a further cluster is of another
     kind with at most the probability of Wilson's upper bound for zero successes, z^2 / (n + z^2).
     Its items, which two categories divide or one unites, get this share of the weight; the ends are
     those of the worst and the best pair of categories.

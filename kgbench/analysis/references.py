@@ -12,10 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.registry import Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.execution.on_variants import FAILING, VariantOutcome
 from kgbench.policies.policy import ON_VARIANTS, policy
 from kgbench.rdf import queries
@@ -29,7 +26,11 @@ from kgbench.reevaluation.variant_outcomes import (
     mark_suspects,
     suspects,
 )
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 _NONE = (
     "These dialogues have not been judged on variants yet: run "
@@ -142,11 +143,11 @@ def read(store: Store, selection: Selection) -> list[AnswerOnVariants]:
         row["evaluation"].value: row["infos"].value
         for row in queries.run(store, "policy-verdicts", passGraph=list(passes))
     }
-    tasks, models = fetch.tasks(store), fetch.models(store)
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
     metric = variants_policy.metrics[variants_policy.main].iri
     last_answers: dict[str, tuple[int, AnswerOnVariants]] = {}
     of_passes = replace(selection, pass_graphs=passes, latest=None)
-    for row in fetch.score_rows(store, of_passes, [metric]):
+    for row in score_rows(store, of_passes, [metric]):
         if row.round is None or row.round < last_answers.get(row.dialogue, (0, None))[0]:
             continue
         infos = json.loads(noted[row.evaluation])

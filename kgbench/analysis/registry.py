@@ -2,7 +2,7 @@
 """Declarations of analyses: the function that makes the table declares everything else.
 
 An analysis is a function of a store, a selection of scores and keyword parameters that returns a
-:class:`~kgbench.analysis.tables.Table`. Each parameter is annotated with an :class:`Option`, and
+:class:`~kgbench.tables.Table`. Each parameter is annotated with an :class:`Option`, and
 its name is that of the option. From the signature and the docstring come a command (``kgbench
 analyze NAME``), a method of :class:`kgbench.Results`, a page of the server and the arguments under
 which ``--keep`` stores the table. :mod:`kgbench.analysis.index` lists all analyses.
@@ -33,11 +33,11 @@ from typing import (
 from kgbench.errors import QueryError
 
 if TYPE_CHECKING:  # `kgbench --help` imports this module and must stay fast
-    from kgbench.analysis.score_selectors import Score
-    from kgbench.analysis.selection import Selection
-    from kgbench.analysis.tables import Table
     from kgbench.model import Json
+    from kgbench.scores.reading import Score
+    from kgbench.scores.selection import Selection
     from kgbench.store.protocol import Store
+    from kgbench.tables import Table
 
 P = ParamSpec("P")
 Arguments: TypeAlias = Mapping[str, Any]
@@ -96,14 +96,14 @@ class Option:
 
 
 def _check_round(text: str) -> str:
-    from kgbench.analysis.score_selectors import check_answers
+    from kgbench.scores.selectors import check_round
 
-    return check_answers(text)
+    return check_round(text)
 
 
 def check_estimand(name: str) -> str:
-    """Return ``name`` as :func:`kgbench.analysis.estimands.check_estimand` does."""
-    from kgbench.analysis import estimands
+    """Return ``name`` as :func:`kgbench.scores.inference.check_estimand` does."""
+    from kgbench.scores import inference as estimands
 
     return estimands.check_estimand(name)
 
@@ -222,7 +222,7 @@ class Analysis(Generic[P]):
     ``parts`` returns the scores behind the cells of a table by the name of the part; without it,
     cells cannot be explained. ``reads`` names the queries whose first column are graphs that the
     analysis reads beside those of the selection. ``figure`` is the
-    :class:`~kgbench.plots.kinds.FigureKind` that draws its table, as ``module:name``.
+    :class:`~kgbench.plots.figures.FigureKind` that draws its table, as ``module:name``.
     """
 
     name: str

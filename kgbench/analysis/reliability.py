@@ -14,19 +14,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.common import common_note, common_tasks
 from kgbench.analysis.format_preference import ALL_TASKS
-from kgbench.analysis.histogram import mean
 from kgbench.analysis.registry import Common, Metric, Option, Purpose, Round, Solved, analysis
-from kgbench.analysis.repetitions import repetitions, threshold, undeclared_note
-from kgbench.analysis.score_selectors import chosen_scores, parts_by_task, score_name
-from kgbench.analysis.scores import MetricInfo
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo
+from kgbench.scores.reading import BY_CASE, CHOOSING, repetitions, threshold, undeclared_note
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import (
+    chosen_scores,
+    common_note,
+    common_tasks,
+    parts_by_task,
+    score_name,
+)
+from kgbench.statistics.histogram import mean
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
-QUERIES = (*fetch.CHOOSING, *fetch.CASES)
+QUERIES = (*CHOOSING, *BY_CASE)
 
 
 def pass_at(k: int, n: int, solved: int) -> float | None:
@@ -129,7 +134,11 @@ def reliability(
     [0.5, 1.0]
     """
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    metrics, tasks, models = fetch.metrics(store), fetch.tasks(store), fetch.models(store)
+    metrics, tasks, models = (
+        catalogue.metrics(store),
+        catalogue.tasks(store),
+        catalogue.models(store),
+    )
     counts: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     undeclared: dict[str, MetricInfo] = {}
     for item, by_model in repetitions(store, selection, chosen).items():

@@ -14,17 +14,16 @@ from fractions import Fraction
 from functools import cached_property
 from math import inf
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.common import common_note, common_tasks
-from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.declared_scores import check_selectors, without_results
-from kgbench.analysis.histogram import Histogram, mean, mixture
-from kgbench.analysis.outcome_counts import ERRORS, Errors, count_errors
+from kgbench.analysis.outcomes import ERRORS, Errors, count_errors
 from kgbench.analysis.registry import Arguments
-from kgbench.analysis.score_selectors import Score, histograms_by_model
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, ranks
+from kgbench.scores import catalogue
+from kgbench.scores.declared import ScoreSet, check_selectors, score_set, without_results
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import common_note, common_tasks, histograms_by_model
+from kgbench.statistics.histogram import Histogram, mean, mixture
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, ranks
 
 COLUMNS = (
     Column("rank", "Rank", Kind.COUNT),
@@ -37,7 +36,7 @@ COLUMNS = (
     Column("not_judged", "Not judged", Kind.COUNT),
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *ERRORS)
+QUERIES = (*CHOOSING, *BY_TASK, *ERRORS)
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def standings(
     store: Store,
     selection: Selection,
     combined: ScoreSet,
-    tasks: Mapping[str, fetch.TaskInfo],
+    tasks: Mapping[str, catalogue.TaskInfo],
     *,
     common: bool = False,
 ) -> list[Standing]:
@@ -97,11 +96,11 @@ def standings(
     models. Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
     """
     check_selectors(store, combined.every_selector, combined.file)
-    metrics = fetch.metrics(store)
+    metrics = catalogue.metrics(store)
     weights_of_scores = combined.weights(tasks, metrics)
     parts = histograms_by_model(store, selection, weights_of_scores)
     if common:
-        names = fetch.models(store)
+        names = catalogue.models(store)
         shared = common_tasks(
             {names.name(model): {s.task for s in by_score} for model, by_score in parts.items()}
         )
@@ -146,22 +145,22 @@ def standings_table(
 
     The score of a model is the mean, over the scores of the set, of the mean over dialogues;
     the deviation is that of all values together. In a set with groups both are weighted (see
-    :class:`~kgbench.analysis.declarations.ScoreSet`). Failed dialogues have no score and are
+    :class:`~kgbench.scores.declared.ScoreSet`). Failed dialogues have no score and are
     counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
     parse. With ``common``, only tasks count that all models with scores were scored on. Raises
     :class:`~kgbench.errors.QueryError` where there are none.
     """
     combined = combined or score_set("main")
-    all_standings = standings(store, selection, combined, fetch.tasks(store), common=common)
+    all_standings = standings(store, selection, combined, catalogue.tasks(store), common=common)
     return table_of(store, selection, combined, all_standings, common=common)
 
 
 def parts_of_set(store: Store, _: Selection, arguments: Arguments) -> dict[str, list[Score]]:
     """Return the scores behind a leaderboard, by task."""
     combined = score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
-    tasks = fetch.tasks(store)
+    tasks = catalogue.tasks(store)
     parts: dict[str, list[Score]] = {}
-    for score in combined.scores(tasks, fetch.metrics(store)):
+    for score in combined.scores(tasks, catalogue.metrics(store)):
         parts.setdefault(tasks[score.task].name, []).append(score)
     return parts
 
@@ -175,7 +174,7 @@ def table_of(
     common: bool = False,
 ) -> Table:
     """Make the table of leaderboards from the standings of models."""
-    models = fetch.models(store)
+    models = catalogue.models(store)
     present = {score.task for standing in all_standings for score in standing.parts}
     all_ranks = ranks([standing.score if standing.complete else None for standing in all_standings])
     rows = [
@@ -187,7 +186,7 @@ def table_of(
     if not common:
         notes += without_results(store, combined.every_selector, scored, combined.file)
     if common:
-        tasks = fetch.tasks(store)
+        tasks = catalogue.tasks(store)
         compared = sum(bool(standing.parts) for standing in all_standings)
         notes.insert(0, common_note([tasks[task].name for task in present], compared))
     return Table(
@@ -209,7 +208,7 @@ def _lacking(store: Store, combined: ScoreSet, all_standings: list[Standing]) ->
     """Yield a note on the groups of a set without any score, which increase the others' weights."""
     if not combined.groups:
         return
-    tasks, metrics = list(fetch.tasks(store).values()), list(fetch.metrics(store).values())
+    tasks, metrics = list(catalogue.tasks(store).values()), list(catalogue.metrics(store).values())
     scored = {score for standing in all_standings for score in standing.parts}
     lacking = [
         group.name

@@ -15,18 +15,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kgbench import __version__, clock
-from kgbench.analysis.cubes import cube_triples, is_cube
-from kgbench.analysis.inference import inference_statements
 from kgbench.analysis.registry import Analysis, Arguments
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Table
 from kgbench.model import Json
-from kgbench.rdf import canonical_json, digest, integer, json_literal, moment, queries, string
-from kgbench.record.entries import registry_entry
-from kgbench.software import this_software
-from kgbench.store.iris import new_id
-from kgbench.store.protocol import Block, Store
-from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS
+from kgbench.rdf import canonical_json, digest, queries
+from kgbench.scores.selection import Selection
+from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ class Basis:
                     "name": self.name,
                     "arguments": dict(self.arguments),
                     "suite": self.selection.suite,
-                    "pass": self.selection.choice,
+                    "pass": self.selection.pass_,
                     "narrowed": dict(self.selection.narrowed),
                     "stamps": dict(self.stamps),
                     "declared": self.declared,
@@ -108,27 +102,6 @@ def stored_table(store: Store, inputs: Basis) -> Table | None:
     return None
 
 
-def store_table(store: Store, inputs: Basis, table: Table, started: datetime) -> str:
-    """Write a table and its provenance into a new graph; returns the IRI of the analysis.
-
-    Nothing is written where the store already has a result for these inputs.
-    """
-    for analysis, _ in queries.rows(store, "stored-analysis", key=inputs.key):
-        return str(analysis)
-    number = new_id()
-    analysis = store.iris.mint("analysis", analysis=number)
-    graph = store.iris.mint("analysisGraph", analysis=number)
-    lines = [*_activity(store, analysis, inputs, table, started)]
-    dataset = f"{analysis}/table"
-    if is_cube(table):
-        selection = inputs.selection
-        lines += cube_triples(table, dataset, selection.suite, selection.choice)
-        lines.append(f"<{dataset}> <{PROV.wasGeneratedBy}> <{analysis}> .")
-        lines.append(f"<{dataset}> <{RDFS.label}> {string(table.title)} .")
-    store.write([Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, analysis))])
-    return analysis
-
-
 def stored_or_computed(
     store: Store, selection: Selection, analysis: Analysis[...], arguments: Arguments
 ) -> tuple[Table, Basis, datetime | None]:
@@ -143,45 +116,3 @@ def stored_or_computed(
         return table, inputs, None
     started = clock.now()
     return analysis.make(store, selection, **arguments), inputs, started
-
-
-def _activity(
-    store: Store, analysis: str, inputs: Basis, table: Table, started: datetime
-) -> list[str]:
-    node = f"<{analysis}>"
-    software = this_software()
-    used_queries = [queries.load(name) for name in table.queries]
-    lines = [
-        f"{node} <{RDF.type}> <{KGB.Analysis}> .",
-        f"{node} <{RDF.type}> <{PROV.Activity}> .",
-        f"{node} <{RDFS.label}> {string(table.title)} .",
-        f"{node} <{KGB.analysisName}> {string(inputs.name)} .",
-        f"{node} <{KGB.analysisKey}> {string(inputs.key)} .",
-        f"{node} <{KGB.passChoice}> {string(inputs.selection.choice)} .",
-        f"{node} <{KGB.suite}> <{inputs.selection.suite}> .",
-        f"{node} <{KGB.parameters}> {json_literal(dict(inputs.arguments))} .",
-        f"{node} <{KGB.tableJson}> {json_literal(table.as_json())} .",
-        f"{node} <{PROV.startedAtTime}> {moment(started)} .",
-        f"{node} <{PROV.endedAtTime}> {moment(clock.now())} .",
-        f"{node} <{PROV.wasAssociatedWith}> <{software.iri(store.iris)}> .",
-        *software.entry(store.iris),
-        *inference_statements(analysis, table),
-    ]
-    for number, (graph, stamp) in enumerate(sorted(inputs.stamps.items())):
-        usage = f"<{analysis}/usage/{number}>"
-        lines += [
-            f"{node} <{KGB.readGraph}> <{graph}> .",
-            f"{node} <{PROV.qualifiedUsage}> {usage} .",
-            f"{usage} <{RDF.type}> <{PROV.Usage}> .",
-            f"{usage} <{PROV.entity}> <{graph}> .",
-            f"{usage} <{KGB.stampAtUse}> {integer(int(stamp))} .",
-        ]
-    for query in used_queries:
-        text = f"{analysis}/query/{query.name}"
-        lines += [
-            f"{node} <{PROV.used}> <{text}> .",
-            f"<{text}> <{RDF.type}> <{PROV.Entity}> .",
-            f"<{text}> <{DCTERMS.isVersionOf}> <https://w3id.org/kgbench/query/{query.name}> .",
-            f"<{text}> <{KGB.digest}> {string(query.digest)} .",
-        ]
-    return lines

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgbench.analysis.intervals import Interval
-from kgbench.analysis.significance import percentile_interval
+from kgbench.statistics.intervals import Interval
+from kgbench.statistics.significance import percentile_interval
 
 BOTH = 0.5
 """The value of ``inside`` for an item that belongs to both groups equally."""

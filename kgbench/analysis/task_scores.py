@@ -4,39 +4,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 from kgbench.analysis import case_means
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.case_means import Claim, Claims, Row, by_task
-from kgbench.analysis.common import of_common_tasks
-from kgbench.analysis.estimands import CASES
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.inference import inference
-from kgbench.analysis.outcome_counts import ERRORS, Errors, count_errors
+from kgbench.analysis.outcomes import ERRORS, Errors, count_errors
 from kgbench.analysis.registry import (
-    Arguments,
     Common,
     EstimandName,
     Metric,
-    Option,
-    OptionRefused,
     Purpose,
     Round,
     analysis,
 )
-from kgbench.analysis.repetitions import Item, repetitions
-from kgbench.analysis.score_selectors import (
-    Score,
+from kgbench.scores import catalogue
+from kgbench.scores.inference import CASES, inference
+from kgbench.scores.reading import BY_CASE, BY_TASK, CHOOSING, Item, Score, repetitions
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import (
     chosen_scores,
     histograms_by_model,
+    of_common_tasks,
     parts_by_task,
     score_name,
 )
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS = (
     Column("task", "Task"),
@@ -55,17 +48,11 @@ COLUMNS = (
     Column("not_judged", "Not judged", Kind.COUNT),
     Column("unreadable", "Unreadable", Kind.SHARE),
 )
-QUERIES = (*fetch.CHOOSING, *fetch.CASES, *ERRORS)
-_POOLED_QUERIES = (*fetch.CHOOSING, *fetch.HISTOGRAMS, *ERRORS)
+QUERIES = (*CHOOSING, *BY_CASE, *ERRORS)
+_POOLED_QUERIES = (*CHOOSING, *BY_TASK, *ERRORS)
 
 
-def _parts(store: Store, selection: Selection, arguments: Arguments) -> dict[str, list[Score]]:
-    if arguments["aspects"]:
-        raise OptionRefused("aspects", "aspects of tasks are not made from scores")
-    return parts_by_task(store, selection, arguments)
-
-
-@analysis("tasks", Purpose.LOOK, parts=_parts)
+@analysis("tasks", Purpose.LOOK, parts=parts_by_task)
 def tasks(
     store: Store,
     selection: Selection,
@@ -74,9 +61,6 @@ def tasks(
     round: Round = None,
     estimand: EstimandName = CASES,
     common: Common = False,
-    aspects: Annotated[
-        bool, Option("Show what task classes read, write and demand; no scores.")
-    ] = False,
 ) -> Table:
     """Show the distribution of a score for every task and model, with errors.
 
@@ -84,14 +68,6 @@ def tasks(
     >>> results.select(models="*noisy*").tasks(metric="f1").column("mean")
     [0.25, 0.75, 0.75]
     """
-    if aspects:
-        if metric or round or common or {"model", "run"} & selection.narrowed.keys():
-            raise OptionRefused(
-                "aspects",
-                "aspects describe tasks, not scores: leave out --metric, --round, --common, "
-                "--model and --run",
-            )
-        return task_aspects(store, selection)
     table = task_scores(store, selection, metric=metric, round=round, estimand=estimand)
     return of_common_tasks(table) if common else table
 
@@ -116,7 +92,7 @@ def task_scores(
     inference_ = inference(estimand)
     claims = Claims(inference_)
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    names = fetch.models(store)
+    names = catalogue.models(store)
     clustered = inference_.estimand.clustered
     values = (
         by_task(repetitions(store, selection, chosen))
@@ -129,9 +105,9 @@ def task_scores(
     for (model, task), by_item in values.items():
         if task in scored:
             scored[task][model] = sum(one.n for one in by_item.values())
-    wrong = count_errors(store, selection, fetch.tasks(store), scored)
-    metrics = fetch.metrics(store)
-    tasks_by_iri = {t.iri: t for t in fetch.tasks(store).values()}
+    wrong = count_errors(store, selection, catalogue.tasks(store), scored)
+    metrics = catalogue.metrics(store)
+    tasks_by_iri = {t.iri: t for t in catalogue.tasks(store).values()}
     cells = sorted(
         (model, task)
         for model, task in {*values} | {key for key in wrong if key[1] in chosen}

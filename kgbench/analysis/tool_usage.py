@@ -7,17 +7,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.registry import Metric, Option, OptionRefused, Purpose, analysis
-from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.run_totals import costs_by_task
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.reading import BY_TASK, CHOOSING, narrowing, selection_test
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_scores, histograms_by_model, score_name
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 from kgbench.tool_calls import Fault, ToolOutcome
 from kgbench.vocab import TOOL_OUTCOME
 
@@ -50,7 +53,7 @@ COLUMNS: Final = (
     Column("seconds", "Seconds", Kind.SCORE),
     Column("grounded", "Grounded", Kind.SCORE),
 )
-QUERIES: Final = (*fetch.CHOOSING, "tool-calls", "dialogue-counts", *fetch.HISTOGRAMS)
+QUERIES: Final = (*CHOOSING, "tool-calls", "dialogue-counts", *BY_TASK)
 NOTE: Final = (
     "Ok to Over budget are shares of the calls, Dialogues is the share of dialogues with a call, "
     "and Grounded the mean share of the IRIs in final queries that the model had been shown."
@@ -93,11 +96,11 @@ def tool_calls(
     store: Store, selection: Selection
 ) -> dict[tuple[str, str], dict[tuple[str, str | None], Calls]]:
     """Read the calls by task and model (IRIs), then by tool and the label of its server."""
-    selected = fetch.selection_test(store, selection)
+    selected = selection_test(store, selection)
     calls: dict[tuple[str, str], dict[tuple[str, str | None], Calls]] = defaultdict(
         lambda: defaultdict(Calls)
     )
-    narrowed = fetch.narrowing(store, selection)
+    narrowed = narrowing(store, selection)
     for row in queries.run(store, "tool-calls", runGraph=list(selection.run_graphs), **narrowed):
         model, task = row["model"].value, row["task"].value
         if not selected(model, task):
@@ -164,8 +167,6 @@ def tools(
     ('No dialogue of this selection has tool calls.',)
     """
     if by is ToolRows.MODEL:
-        from kgbench.analysis.tool_success import tool_success  # imports this module
-
         return tool_success(store, selection, metric)
     if metric is not None:
         raise OptionRefused("metric", "rows of tools have no score: add --by model")
@@ -175,7 +176,7 @@ def tools(
 def tool_usage(store: Store, selection: Selection) -> Table:
     """Tabulate calls: one row per task, model and tool, the most called first, and one in total."""
     calls_of = tool_calls(store, selection)
-    tasks, models = fetch.tasks(store), fetch.models(store)
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
     begun = dialogue_counts(store, selection)
     grounded = _grounded(store, selection)
     rows: list[tuple[Value, ...]] = []
@@ -216,3 +217,123 @@ def _grounded(store: Store, selection: Selection) -> dict[tuple[str, str], float
         for model, by_score in histograms_by_model(store, selection, chosen.values()).items()
         for score, values in by_score.items()
     }
+
+
+SUCCESS_COLUMNS: Final = (
+    Column("task", "Task"),
+    Column("model", "Model"),
+    Column("metric", "Metric"),
+    Column("dialogues", "Dialogues", Kind.COUNT),
+    Column("score", "Score", Kind.SCORE),
+    Column("right", "Right", Kind.COUNT),
+    Column("calls", "Calls", Kind.SCORE),
+    Column("tokens", "Tokens", Kind.SCORE),
+    Column("cost", "USD", Kind.SCORE),
+    Column("tokens_per_right", "Tokens per right", Kind.SCORE),
+    Column("cost_per_right", "USD per right", Kind.SCORE),
+)
+SUCCESS_QUERIES: Final = (
+    *CHOOSING,
+    "tool-calls",
+    "dialogue-counts",
+    *BY_TASK,
+    "run-usage",
+    "run-prices",
+)
+SUCCESS_NOTE: Final = (
+    "Right counts the dialogues that reach the success threshold of the metric; calls, tokens and "
+    "USD are per dialogue."
+)
+
+
+class TokensAndCost(NamedTuple):
+    """The tokens and cost of all dialogues of a model on a task; ``None`` where unknown."""
+
+    tokens: int | None
+    cost: Decimal | None
+
+
+def tool_success(store: Store, selection: Selection, metric: str | None = None) -> Table:
+    """Tabulate success: one row per task and model, for task classes with tool calls.
+
+    All tasks of such a class are shown, so that conditions with and without tools can be compared.
+    ``metric`` is a short name; the default is the main metric of each task. Raises
+    :class:`~kgbench.errors.QueryError` where no matching task has the metric.
+    """
+    called = tool_calls(store, selection)
+    tasks, models, metrics = (
+        catalogue.tasks(store),
+        catalogue.models(store),
+        catalogue.metrics(store),
+    )
+    classes = {tasks[task].task_class for task, _ in called}
+    chosen = {
+        task: score
+        for task, score in chosen_scores(store, selection.tasks, metric).items()
+        if tasks[task].task_class in classes
+    }
+    begun = dialogue_counts(store, selection)
+    spent = _spent(store, selection)
+    rows: list[tuple[Value, ...]] = []
+    for model, by_score in histograms_by_model(store, selection, chosen.values()).items():
+        for score, values in by_score.items():
+            key = (score.task, model)
+            metric_info = metrics[score.metric]
+            right = None
+            if metric_info.success is not None:
+                right = sum(
+                    count
+                    for value, count in values.counts.items()
+                    if metric_info.succeeds(value, metric_info.success)
+                )
+            calls = merge_calls(iter(called.get(key, {}).values())).number
+            tokens, cost = spent.get(key, TokensAndCost(None, None))
+            dialogues = max(begun[key], values.n)
+            rows.append(
+                (
+                    tasks[score.task].name,
+                    models.name(model),
+                    score_name(score, metrics),
+                    dialogues,
+                    values.mean,
+                    right,
+                    calls / dialogues,
+                    _per(tokens, dialogues),
+                    _per(cost, dialogues),
+                    _per(tokens, right),
+                    _per(cost, right),
+                )
+            )
+    return Table(
+        title=f"Success with tools ({selection.suite_name})",
+        columns=SUCCESS_COLUMNS,
+        rows=tuple(sorted(rows, key=lambda row: (str(row[0]), str(row[1])))),
+        notes=(SUCCESS_NOTE,) if rows else (NONE,),
+        reason=None if rows else NONE,
+        queries=SUCCESS_QUERIES,
+        context={**selection.context, "by": "model", "metric": metric or "main"},
+    )
+
+
+def _per(amount: Decimal | int | None, number: int | None) -> float | None:
+    return None if amount is None or not number else float(amount / number)
+
+
+def _spent(store: Store, selection: Selection) -> dict[tuple[str, str], TokensAndCost]:
+    """Return tokens and cost by task and model (IRIs), over all runs of the selection."""
+    spent: dict[tuple[str, str], list[TokensAndCost]] = defaultdict(list)
+    for graph in selection.run_graphs:
+        for key, total in costs_by_task(store, graph).items():
+            usage = total.usage
+            counted = None if usage.uncounted else usage.input + usage.output
+            spent[key].append(TokensAndCost(counted, total.cost))
+    return {key: _sum(parts) for key, parts in spent.items()}
+
+
+def _sum(parts: list[TokensAndCost]) -> TokensAndCost:
+    tokens = [part.tokens for part in parts if part.tokens is not None]
+    costs = [part.cost for part in parts if part.cost is not None]
+    return TokensAndCost(
+        sum(tokens) if len(tokens) == len(parts) else None,
+        sum(costs, Decimal(0)) if len(costs) == len(parts) else None,
+    )

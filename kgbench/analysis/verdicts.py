@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.outcome_counts import outcome_counts
+from kgbench.analysis.outcomes import outcome_counts
 from kgbench.analysis.rater_agreement import Ratings
-from kgbench.analysis.selection import Selection
 from kgbench.judges.aggregation import SAMPLES, NoVerdictReason, rule
 from kgbench.judges.rubrics import Rubric, all_rubric_versions
 from kgbench.model import Outcome
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tasks.judge_verdict import NAME
 
@@ -116,7 +116,7 @@ def verdicts(store: Store, selection: Selection) -> list[JudgeVerdict]:
     """
     passes = judge_passes(store, selection)
     rows = queries.rows(store, "judge-verdicts", passGraph=passes) if passes else []
-    tasks, models = fetch.tasks(store), fetch.models(store)
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
     return [
         verdict
         for verdict in _decided(rows)
@@ -142,7 +142,7 @@ def judge_passes(store: Store, selection: Selection) -> list[str]:
 
 def unreadable(store: Store, selection: Selection) -> dict[tuple[str, str], float]:
     """Return the share of answers without a verdict, by names of rubrics and IRIs of judges."""
-    passes, tasks = judge_passes(store, selection), fetch.tasks(store)
+    passes, tasks = judge_passes(store, selection), catalogue.tasks(store)
     counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
     for ended, times in outcome_counts(store, passes):
         rubric = tasks[ended.task].label.removeprefix(f"{NAME}-")

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
-from kgbench.analysis.display_names import display_names
 from kgbench.analysis.index import ANALYSES, INDEX
-from kgbench.analysis.score_selectors import with_left_out_notes
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.stored_results import stored_or_computed
-from kgbench.analysis.tables import Table
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import with_left_out_notes
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +80,7 @@ class AnalysisMethod(Generic[P]):
         >>> [float(inches) for inches in figure.get_size_inches()]
         [6.0, 3.0]
         """
-        from kgbench.plots.kinds import Layout, find_figure
+        from kgbench.plots.figures import Layout, find_figure
 
         kind = find_figure(self._analysis.name)
         layout = Layout(size, title, top, overlay)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kgbench.analysis.tables import Table
 from kgbench.api.analysis_methods import SelectedScores
+from kgbench.tables import Table
 
 
 class Claims(SelectedScores):
@@ -55,9 +55,8 @@ class Claims(SelectedScores):
         [0.25]
         """
         from kgbench.analysis import compare as analysis
-        from kgbench.analysis.estimands import check_estimand
-        from kgbench.analysis.matching import matches
-        from kgbench.analysis.sides import select_sides
+        from kgbench.analysis.matching import matches, select_sides
+        from kgbench.scores.inference import check_estimand
 
         check_estimand(estimand)
         a, b, chosen = select_sides(self.store, first, second, **self._chosen)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from kgbench.analysis.rendering import as_html
-from kgbench.analysis.tables import Table
 from kgbench.model import Dialogue
 from kgbench.record.dialogues import dialogues
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
+from kgbench.tables.rendering import as_html
 
 if TYPE_CHECKING:
     from kgbench.api.connection import Connection

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from kgbench.analysis.selection import ALL, FIRST
 from kgbench.api.connection import Connection
 from kgbench.api.results import Results
+from kgbench.scores.selection import ALL, FIRST
 
 
 def open(  # noqa: A001 - the public name is kgbench.open
     location: str | None = None,
     *,
     suite: str | None = None,
-    choice: str = FIRST,
+    pass_: str = FIRST,
     run: str | None = None,
     tasks: str = ALL,
     models: str = ALL,
@@ -25,7 +25,7 @@ def open(  # noqa: A001 - the public name is kgbench.open
         location: A folder, ``memory:`` or the URL of a SPARQL server; default: as on the command
             line.
         suite: As for :meth:`kgbench.Results.select`, like the other selectors.
-        choice: The evaluation pass to use: ``first``, ``latest`` or an IRI.
+        pass_: The evaluation pass to use: ``first``, ``latest`` or an IRI.
         run: Id, IRI or label of the only run to use.
         tasks: Glob over task labels.
         models: Glob over model ids or names.
@@ -35,5 +35,5 @@ def open(  # noqa: A001 - the public name is kgbench.open
     [1.0]
     """
     return Results(
-        Connection(location), suite=suite, choice=choice, run=run, tasks=tasks, models=models
+        Connection(location), suite=suite, pass_=pass_, run=run, tasks=tasks, models=models
     )

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis.selection import Selection, filled
-from kgbench.analysis.tables import Column, Table, Value
 from kgbench.errors import QueryError
 from kgbench.rdf import lexer, queries
+from kgbench.scores.selection import Selection, filled
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Table, Value
 from kgbench.vocab import XSD
 
 _KINDS: Mapping[str, Callable[[str], Value]] = {

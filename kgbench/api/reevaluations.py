@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgbench.analysis.passes import changes
-from kgbench.analysis.rendering import as_html
-from kgbench.analysis.tables import Table
 from kgbench.api.connection import Connection
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor as make_executor
 from kgbench.model import Json
 from kgbench.reevaluation.comparison import merge_comparisons, report
 from kgbench.reevaluation.passes import reevaluate_stored
+from kgbench.tables import Table
+from kgbench.tables.rendering import as_html
 
 
 @dataclass(frozen=True, slots=True)

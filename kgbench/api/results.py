@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from kgbench.analysis.selection import ALL, FIRST, Selection, select
-from kgbench.analysis.tables import Table
 from kgbench.api.analysis_methods import analysis_method, with_analyses
 from kgbench.api.connection import Connection
 from kgbench.api.recording import Recording
 from kgbench.errors import QueryError
+from kgbench.scores.selection import ALL, FIRST, Selection, select
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from kgbench.analysis import calibrations as calibrations_
-    from kgbench.analysis import characterization as characterization_
     from kgbench.analysis import compass as compass_
     from kgbench.analysis import confusion as confusion_
     from kgbench.analysis import contamination as contamination_
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from kgbench.analysis import policies as policies_
     from kgbench.analysis import references as references_
     from kgbench.analysis import reliability as reliability_
-    from kgbench.analysis import sizes as sizes_
     from kgbench.analysis import task_scores as task_scores_
     from kgbench.analysis import tool_usage as tool_usage_
     from kgbench.api.dialogues import Dialogues
@@ -61,13 +59,13 @@ class Results(Recording):
         connection: Connection,
         *,
         suite: str | None = None,
-        choice: str = FIRST,
+        pass_: str = FIRST,
         run: str | None = None,
         tasks: str = ALL,
         models: str = ALL,
     ) -> None:
         self._connection = connection
-        selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        selectors = {"suite": suite, "pass_": pass_, "run": run, "tasks": tasks, "models": models}
         for name, value in selectors.items():
             if value is not None and not isinstance(value, str):
                 raise QueryError(
@@ -81,7 +79,7 @@ class Results(Recording):
         self,
         *,
         suite: str | None = None,
-        choice: str | None = None,
+        pass_: str | None = None,
         run: str | None = None,
         tasks: str | None = None,
         models: str | None = None,
@@ -90,7 +88,7 @@ class Results(Recording):
 
         Args:
             suite: Name or IRI of a suite; by default, that of the newest run.
-            choice: The evaluation pass to use: ``first``, ``latest`` or an IRI.
+            pass_: The evaluation pass to use: ``first``, ``latest`` or an IRI.
             run: Id, IRI or label of the only run to use.
             tasks: Glob over task labels.
             models: Glob over model ids or names.
@@ -101,7 +99,7 @@ class Results(Recording):
         >>> results.select(models="*oracle").tasks().column("mean")
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
         """
-        selectors = {"suite": suite, "choice": choice, "run": run, "tasks": tasks, "models": models}
+        selectors = {"suite": suite, "pass_": pass_, "run": run, "tasks": tasks, "models": models}
         changed = {name: value for name, value in selectors.items() if value is not None}
         return Results(self._connection, **{**self._chosen, **changed})
 
@@ -131,7 +129,6 @@ class Results(Recording):
     if TYPE_CHECKING:  # :func:`with_analyses` adds the methods
         agreement = analysis_method(judge_agreement_.agreement)
         calibration = analysis_method(calibrations_.calibration)
-        characterization = analysis_method(characterization_.characterization)
         compass = analysis_method(compass_.compass)
         confusion = analysis_method(confusion_.confusion)
         contamination = analysis_method(contamination_.contamination)
@@ -148,7 +145,7 @@ class Results(Recording):
         policies = analysis_method(policies_.policies)
         references = analysis_method(references_.references)
         reliability = analysis_method(reliability_.reliability)
-        sizes = analysis_method(sizes_.sizes)
+        sizes = analysis_method(difficulty_.sizes)
         tasks = analysis_method(task_scores_.tasks)
         tools = analysis_method(tool_usage_.tools)
 
@@ -175,7 +172,7 @@ class Results(Recording):
         ['RdfFriendCount-turtle-1-1000', 'RdfFriendCount-turtle-1-2000', 'Text2KG-sample']
         """
         from kgbench.plots.box_plots import box_plots
-        from kgbench.plots.kinds import Layout
+        from kgbench.plots.figures import Layout
 
         return box_plots(self.store, self.selection, Layout(size, title, top), metric, round)
 

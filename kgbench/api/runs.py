@@ -13,10 +13,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from kgbench.analysis.outcome_counts import by_fact
-from kgbench.analysis.rendering import as_html
+from kgbench.analysis.outcomes import by_fact
 from kgbench.analysis.run_results import run_results
-from kgbench.analysis.tables import Table
 from kgbench.analysis.worst import ScoredDialogue
 from kgbench.api.connection import Connection
 from kgbench.characters import one_line
@@ -26,6 +24,8 @@ from kgbench.engine.plans import continued, plan_of
 from kgbench.model import Plan
 from kgbench.record import reading
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
+from kgbench.tables.rendering import as_html
 
 _log = logging.getLogger("kgbench.api")
 

@@ -21,8 +21,8 @@ from kgbench.cli.option_groups import Output, grouped
 from kgbench.cli.tables import Form, read
 
 if TYPE_CHECKING:
-    from kgbench.analysis.explain import Explanation
-    from kgbench.analysis.selection import Selection
+    from kgbench.analysis.worst import Explanation
+    from kgbench.scores.selection import Selection
     from kgbench.store.protocol import Store
 
 Cell = Annotated[
@@ -118,15 +118,15 @@ def _print(
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     output: Output,
     keep: Keep = False,
 ) -> None:
     """Print the table of an analysis, or explain one of its cells."""
-    from kgbench.analysis.selection import select
+    from kgbench.scores.selection import select
 
     def choose(opened: Store) -> Selection:
-        return select(opened, suite, choice, run=run, tasks=task, models=model)
+        return select(opened, suite, pass_, run=run, tasks=task, models=model)
 
     if explain is None:
         if whole:
@@ -150,14 +150,15 @@ def _combined(
     values: Mapping[str, Any], arguments: Mapping[str, Any], sources: Path, trust: list[str] | None
 ) -> None:
     """Print the leaderboard of harvested sources; refuse options that need a store."""
-    from kgbench.analysis import declarations
+    from kgbench.scores.declared import score_set
 
     shared = inspect.signature(_print, eval_str=True).parameters
     # The store is accepted because it may come from the environment.
     accepted = {"suite", "form", "json_", "out", "columns", "guard", "crlf", "store"}
     for name, value in values.items():
         if name not in accepted and value != shared[name].default:
-            raise typer.BadParameter("it cannot be used with --sources", param_hint=name)
+            hint = f"--{name.rstrip('_')}"
+            raise typer.BadParameter("it cannot be used with --sources", param_hint=hint)
     if (
         arguments["significance"]
         or arguments["test"]
@@ -167,7 +168,7 @@ def _combined(
         raise typer.BadParameter(
             "it cannot be combined with tests or --common", param_hint="--sources"
         )
-    scores = declarations.score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
+    scores = score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
     combined_leaderboard = entry_points.load("kgbench.sources", "harvest")
     table = combined_leaderboard(sources, scores, values["suite"], trust or ())
     Output(**{field.name: values[field.name] for field in fields(Output)}).write(table)
@@ -180,7 +181,7 @@ def _explained(
     store: str | None,
     choose: Callable[[Store], Selection],
 ) -> Explanation:
-    from kgbench.analysis.explain import explain
+    from kgbench.analysis.worst import explain
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
@@ -191,8 +192,8 @@ def _explained(
 
 def _print_explanation(explanation: Explanation, store: str | None, *, whole: bool) -> None:
     """Print the query, the parts and the worst dialogues; shortened unless ``whole``."""
-    from kgbench.analysis.tables import render
     from kgbench.analysis.worst import show_line
+    from kgbench.tables import render
 
     echo_visible(explanation.query(whole=whole))
     typer.echo(render(explanation.parts if whole else explanation.first_parts(), "table"), nl=False)

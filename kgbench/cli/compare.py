@@ -13,8 +13,8 @@ from kgbench.cli import options
 from kgbench.cli.option_groups import Output, grouped
 
 if TYPE_CHECKING:
-    from kgbench.analysis.selection import Selection
-    from kgbench.analysis.sides import Side
+    from kgbench.analysis.matching import Side
+    from kgbench.scores.selection import Selection
     from kgbench.store.protocol import Store
 
 
@@ -72,7 +72,7 @@ def compare(
     ] = 0,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     output: Output,
 ) -> None:
     """Compare two models, two runs or two evaluation passes, task by task.
@@ -81,15 +81,14 @@ def compare(
     With --json, two passes are compared value by value, in the format of `reevaluate --json`.
     """
     from kgbench.analysis import compare as analysis
-    from kgbench.analysis.matching import matches
+    from kgbench.analysis.matching import matches, select_sides
     from kgbench.analysis.registry import OptionRefused
-    from kgbench.analysis.sides import select_sides
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
         try:
             a, b, chosen = select_sides(
-                opened, first, second, suite=suite, choice=choice, run=run, tasks=task, models=model
+                opened, first, second, suite=suite, pass_=pass_, run=run, tasks=task, models=model
             )
         except OptionRefused as refused:
             hint = {"models": "--model", "run": "--run"}[refused.name]

@@ -17,7 +17,7 @@ from kgbench.cli.tables import Form
 from kgbench.outcomes import Outcome
 
 if TYPE_CHECKING:
-    from kgbench.analysis.tables import Table
+    from kgbench.tables import Table
 
 
 class Sort(StrEnum):
@@ -72,7 +72,7 @@ def dialogues(
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     output: Output,
 ) -> None:
     """Find judged dialogues, and print a `kgbench show` command for each.
@@ -80,12 +80,12 @@ def dialogues(
     Dialogues that wait for an answer are not judged; see `kgbench status`.
     """
     from kgbench.analysis.dialogue_search import find_dialogues
-    from kgbench.analysis.selection import select
     from kgbench.record.dialogue_names import short_names
+    from kgbench.scores.selection import select
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        chosen = select(opened, suite, choice, run=run, tasks=task, models=model)
+        chosen = select(opened, suite, pass_, run=run, tasks=task, models=model)
         table = find_dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )

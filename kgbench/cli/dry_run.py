@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kgbench.analysis.run_totals import tokens, usd
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.cli.messages import count
 from kgbench.cli.run_report import REDO
+from kgbench.tables import Column, Kind, Table
 
 if TYPE_CHECKING:
     from kgbench.analysis.planning import Detectable
@@ -39,13 +39,13 @@ def print_estimate(
     run. ``endpoint`` says whether a SPARQL endpoint was given; ``redo_invalidated`` and
     ``retry_errors`` and ``limit`` are as in :class:`~kgbench.engine.Settings`.
     """
-    from kgbench.analysis.rendering import render
     from kgbench.config.specs import WITHOUT_COST
     from kgbench.connectors import lacking
     from kgbench.connectors.batches import require
     from kgbench.connectors.permissions import requirements
     from kgbench.engine.estimates import RULE, model_estimates
     from kgbench.engine.prices import declared
+    from kgbench.tables.rendering import render
 
     for model in plan.models if plan.batch else ():
         if model.connector not in WITHOUT_COST:
@@ -146,7 +146,7 @@ def _detectable(
         return never
     try:
         with open_reader(location) as store:
-            from kgbench.analysis.selection import select
+            from kgbench.scores.selection import select
 
             chosen = select(store, plan.suite)
             return planning.detectable(store, chosen, repetitions)

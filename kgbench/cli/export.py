@@ -14,7 +14,7 @@ from kgbench.cli.export_options import Out, Run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgbench.analysis.tables import Table
+    from kgbench.tables import Table
 
 
 GROUP = "kgbench.exports"
@@ -51,7 +51,7 @@ def wide_table(
         TableFormat, typer.Option("--format", "-f", help="Format of the table.")
     ] = TableFormat.CSV,
     store: options.Store = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     redact: Annotated[
         options.Redact | None,
         typer.Option(
@@ -70,14 +70,14 @@ def wide_table(
     export_options.check_destination(out, json_=json_)
     if form in (TableFormat.PARQUET, TableFormat.ARROW):
         export_options.require_packages("pyarrow", extra="tables")
-    from kgbench.analysis.rendering import as_csv, render
-    from kgbench.analysis.xlsx import as_xlsx
     from kgbench.cli.tables import report_guarded
     from kgbench.exports import wide_table as exporting
     from kgbench.publish.redaction import RedactionLevel
+    from kgbench.tables.rendering import as_csv, render
+    from kgbench.tables.xlsx import as_xlsx
 
     results = export_options.read(
-        export_options.run_selection(run, choice, redact, unprotected), store
+        export_options.run_selection(run, pass_, redact, unprotected), store
     )
     table = exporting.wide_table(results)
     if guard:

@@ -44,7 +44,7 @@ class Source(Group):
     """Options that select the store, the evaluation pass, and what to leave out."""
 
     store: options.Store = None
-    choice: options.Pass = "first"
+    pass_: options.Pass = options.FIRST
     redact: Annotated[
         options.Redact,
         typer.Option(
@@ -57,7 +57,7 @@ class Source(Group):
 
     def read(self, run: str | None) -> OutgoingRun:
         """Read a run, or one of its dialogues, redacted as the options say."""
-        return read(run_selection(run, self.choice, self.redact, self.unprotected), self.store)
+        return read(run_selection(run, self.pass_, self.redact, self.unprotected), self.store)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ def require_packages(*packages: str, extra: str = "publish") -> None:
 
 
 def run_selection(
-    run: str | None, choice: str, redact: options.Redact | None, unprotected: list[str] | None
+    run: str | None, pass_: str, redact: options.Redact | None, unprotected: list[str] | None
 ) -> ExportRequest:
     """Return the selection of an export command: a run or one dialogue, and the redaction level."""
     from kgbench.exports.outgoing_run import ExportRequest
@@ -115,7 +115,7 @@ def run_selection(
 
     dialogue = run if run is not None and _DIALOGUE.search(run) else None
     level = None if redact is None else RedactionLevel[redact.name]
-    return ExportRequest(run, choice, level, frozenset(unprotected or ()), dialogue)
+    return ExportRequest(run, pass_, level, frozenset(unprotected or ()), dialogue)
 
 
 def read(wanted: ExportRequest, store: str | None) -> OutgoingRun:

@@ -173,12 +173,12 @@ def _list_rubrics(*, json_: bool) -> None:
 
 def _report(store: Store, judged: str, progress: Progress, *, json_: bool) -> None:
     from kgbench.analysis.judge_agreement import agreement
-    from kgbench.analysis.rendering import render
     from kgbench.analysis.run_totals import totals
-    from kgbench.analysis.selection import select
     from kgbench.cli.run_report import tell_progress
     from kgbench.cli.totals import totals_line
     from kgbench.record import reading
+    from kgbench.scores.selection import select
+    from kgbench.tables.rendering import render
 
     run = reading.find_run(store, progress.run)
     table = agreement(store, select(store, run=judged), samples=_SAMPLES)

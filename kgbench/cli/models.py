@@ -12,9 +12,9 @@ import typer
 from kgbench.cli import options
 
 if TYPE_CHECKING:
-    from kgbench.analysis.model_records import ModelRecord
-    from kgbench.analysis.tables import Value
     from kgbench.model import Json
+    from kgbench.scores.catalogue import ModelRecord
+    from kgbench.tables import Value
 
 
 def command(app: typer.Typer) -> None:
@@ -38,17 +38,17 @@ def list_(
     json_: options.AsJson = False,
 ) -> None:
     """List the models in a store: name, id, connector, and published facts."""
-    from kgbench.analysis import scores
-    from kgbench.analysis.model_records import recorded, records
-    from kgbench.analysis.rendering import render
-    from kgbench.analysis.tables import Column, Table
     from kgbench.errors import QueryError
     from kgbench.nearest import nearest
     from kgbench.rdf import queries
+    from kgbench.scores import catalogue
+    from kgbench.scores.catalogue import recorded, records
     from kgbench.store import open_reader
+    from kgbench.tables import Column, Table
+    from kgbench.tables.rendering import render
 
     with open_reader(store) as opened:
-        models = scores.models(opened)
+        models = catalogue.models(opened)
         connectors = {str(row[0]): row[3] for row in queries.rows(opened, "list-models")}
     published = records()
     selected = [
@@ -102,15 +102,15 @@ def show(
     json_: options.AsJson = False,
 ) -> None:
     """Show one model: all statements of the store about it, and published facts."""
-    from kgbench.analysis import scores
-    from kgbench.analysis.model_records import recorded, records
     from kgbench.characters import visible
+    from kgbench.scores import catalogue
+    from kgbench.scores.catalogue import recorded, records
     from kgbench.store import open_reader
     from kgbench.store.templates import fill
     from kgbench.vocab import compact
 
     with open_reader(store) as opened:
-        model = scores.models(opened).find(name)
+        model = catalogue.models(opened).find(name)
         text = fill("about.rq", graph=opened.iris.catalogue, thing=model.iri)
         stated = [(property_.value, value.value) for property_, value in opened.query(text)]
     published = {

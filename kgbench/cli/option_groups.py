@@ -21,8 +21,8 @@ from kgbench.cli import options
 from kgbench.cli.tables import Form, write
 
 if TYPE_CHECKING:
-    from kgbench.analysis.tables import Table
     from kgbench.model import ModelSetup
+    from kgbench.tables import Table
 
 
 class Group:

@@ -104,6 +104,7 @@ Suite = Annotated[
         "--suite", metavar="NAME", help="The suite to read; by default, that of the newest run."
     ),
 ]
+FIRST = "first"  # the evaluation pass that counts where none is named
 Pass = Annotated[
     str,
     typer.Option(

@@ -82,7 +82,7 @@ def plan(
     task: options.TaskGlob = "*",
     model: options.ModelGlob = "*",
     store: options.Store = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     output: Output,
 ) -> None:
     """Calculate how many cases and repetitions detect a difference, and their effort.
@@ -106,7 +106,7 @@ def plan(
         table = planning.plan(claim, declared, repetitions=counts)
     else:
         with open_reader(store) as opened:
-            chosen = planning.source(opened, from_, choice, tasks=task, models=model)
+            chosen = planning.source(opened, from_, pass_, tasks=task, models=model)
             table = planning.plan_from(
                 opened,
                 chosen,

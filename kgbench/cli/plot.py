@@ -15,9 +15,9 @@ from kgbench.analysis.index import FIGURES, INDEX
 from kgbench.cli import options
 
 if TYPE_CHECKING:
-    from kgbench.analysis.tables import Table
     from kgbench.api.results import Results
-    from kgbench.plots.kinds import FigureKind
+    from kgbench.plots.figures import FigureKind
+    from kgbench.tables import Table
 
 _Drawn: TypeAlias = "tuple[tuple[str, ...], Table]"
 
@@ -119,7 +119,7 @@ def plot(
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
 ) -> None:
     """Draw figures from the scores in a store.
 
@@ -127,17 +127,17 @@ def plot(
     """
     if no_title and title is not None:
         raise typer.BadParameter("it contradicts --title", param_hint="--no-title")
-    from kgbench.plots.kinds import Layout, find_figure
+    from kgbench.plots.figures import Layout, find_figure
 
     option_values = {"name": name, "declared": declared, "metric": metric, "round": round}
     arguments = _arguments(kind, {**option_values, "common": common or None})
     _refuse_each(kind, each, top, overlay=overlay)
     kinds = [find_figure(one) for one in (FIGURES if kind == ALL else [kind.value])]
-    from kgbench.analysis.display_names import display_names
     from kgbench.analysis.registry import OptionRefused
     from kgbench.api.opening import open as open_results
     from kgbench.errors import QueryError
     from kgbench.plots.figures import file_name, save, state_digest
+    from kgbench.scores.catalogue import display_names
 
     layout = Layout(size, "" if no_title else title, top, overlay)
     try:
@@ -147,7 +147,7 @@ def plot(
         raise typer.BadParameter(refused.reason, param_hint=f"--{refused.name}") from None
     formats = [str(file_format) for file_format in form or [FigureForm.PNG]]
     with open_results(
-        store, suite=suite, choice=choice, run=run, tasks=task, models=model
+        store, suite=suite, pass_=pass_, run=run, tasks=task, models=model
     ) as results:
         state = state_digest(results.store, results.selection)
         names = display_names(results.store)
@@ -174,7 +174,7 @@ def _arguments(kind: str, option_values: Mapping[str, Any]) -> dict[str, Any]:
 
     Refuses options that have no effect on this kind.
     """
-    from kgbench.plots.kinds import find_figure
+    from kgbench.plots.figures import find_figure
 
     accepted: dict[str, str] = {}
     if kind != ALL:

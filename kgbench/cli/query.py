@@ -18,9 +18,9 @@ import typer
 from kgbench.cli import completion, options
 
 if TYPE_CHECKING:
-    from kgbench.analysis.tables import Kind
     from kgbench.rdf.queries import Query
     from kgbench.store.protocol import Store
+    from kgbench.tables import Kind
 
 
 # The lexical forms of numbers; those that are no numbers in a spreadsheet stay text.
@@ -73,7 +73,7 @@ def query(
     crlf: options.Crlf = False,
     store: options.Store = None,
     suite: options.Suite = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
 ) -> None:
     """Run a declared query by name, or any SPARQL query, on the store.
 
@@ -108,7 +108,7 @@ def query(
             if not text_to_run.strip():
                 raise QueryError("the query is empty")
         else:
-            arguments = _complete(opened, declared, arguments, suite, choice)
+            arguments = _complete(opened, declared, arguments, suite, pass_)
             text_to_run = queries.bind(declared, **arguments)
         if text:
             typer.echo(text_to_run)
@@ -160,16 +160,16 @@ def _parameters(texts: list[str]) -> dict[str, list[str]]:
 
 
 def _complete(
-    store: Store, declared: Query, arguments: dict[str, list[str]], suite: str | None, choice: str
+    store: Store, declared: Query, arguments: dict[str, list[str]], suite: str | None, pass_: str
 ) -> dict[str, Any]:
     """Add the graphs of the selected suite and passes to the arguments."""
-    from kgbench.analysis.selection import filled, select
+    from kgbench.scores.selection import filled, select
 
-    return filled(declared, arguments, lambda: select(store, suite, choice))
+    return filled(declared, arguments, lambda: select(store, suite, pass_))
 
 
 def _list(queries: Any) -> None:
-    from kgbench.analysis.tables import Column, Table, render
+    from kgbench.tables import Column, Table, render
 
     rows = []
     for name in queries.names():
@@ -295,7 +295,7 @@ def _table(answer: Any, base: str) -> None:
     """Print a table with IRIs as prefixed names, or relative to the base of the store."""
     import pyoxigraph as ox
 
-    from kgbench.analysis.tables import Column, Table, render
+    from kgbench.tables import Column, Table, render
     from kgbench.vocab import compact
 
     if isinstance(answer, ox.QueryBoolean):
@@ -323,7 +323,7 @@ def _table(answer: Any, base: str) -> None:
 
 def _kind(terms: Iterable[Any]) -> Kind:
     """Return the kind of a column; numbers are aligned to the right."""
-    from kgbench.analysis.tables import Kind
+    from kgbench.tables import Kind
 
     bound = [term for term in terms if term is not None]
     numbers = bound and all(_is_number(term) for term in bound)

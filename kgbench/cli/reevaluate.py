@@ -192,8 +192,8 @@ def _report_audit(audit: Audit, *, json_: bool) -> None:
 def _report(results: list[ReevaluationResult], *, json_: bool) -> None:
     from kgbench.analysis.passes import changes
     from kgbench.analysis.references import on_variants
-    from kgbench.analysis.rendering import render
     from kgbench.reevaluation.comparison import merge_comparisons, passed_over, report
+    from kgbench.tables.rendering import render
 
     if json_:
         typer.echo(json.dumps(report(results), indent=2, ensure_ascii=False))

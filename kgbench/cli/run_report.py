@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kgbench.analysis.outcome_counts import Ending, by_fact
+from kgbench.analysis.outcomes import Ending, by_fact
 from kgbench.analysis.run_totals import tokens, totals
 from kgbench.cli.messages import count, echo_visible
 from kgbench.cli.totals import totals_line
@@ -42,9 +42,9 @@ def report(
 
     ``location`` is the store's location if printed commands must repeat it.
     """
-    from kgbench.analysis.rendering import render
     from kgbench.analysis.run_results import run_results
     from kgbench.record import batches, reading
+    from kgbench.tables.rendering import render
 
     run = reading.find_run(store, progress.run)
     results = run_results(store, run, whole_store=whole_store)

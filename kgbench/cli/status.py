@@ -51,9 +51,9 @@ def status(  # noqa: PLR0917 - a command line has many options
     json_: options.AsJson = False,
 ) -> None:
     """Show the progress and cost of runs, and why dialogues are open."""
-    from kgbench.analysis.score_selectors import left_out
     from kgbench.engine.replies import count_unstored
     from kgbench.record import accounts, reading
+    from kgbench.scores.selectors import left_out
     from kgbench.store import open_reader
 
     if config is not None and not explain:
@@ -165,7 +165,7 @@ def _outcomes(
 
     An answer that was cut off and cannot be parsed counts under both outcomes.
     """
-    from kgbench.analysis.outcome_counts import Ending, answer_endings, by_fact
+    from kgbench.analysis.outcomes import Ending, answer_endings, by_fact
     from kgbench.record import reading
 
     counts: dict[str, Counter[Ending]] = {}

@@ -18,9 +18,9 @@ from kgbench.cli.messages import count
 
 if TYPE_CHECKING:
     from kgbench.analysis.registry import Analysis, Arguments
-    from kgbench.analysis.selection import Selection
-    from kgbench.analysis.tables import Table
+    from kgbench.scores.selection import Selection
     from kgbench.store.protocol import Store
+    from kgbench.tables import Table
 
 
 class Form(StrEnum):
@@ -54,15 +54,17 @@ def read(
     :class:`~kgbench.errors.StoreInUse` if another process owns the store then. In a ``form`` for
     readers, models have their display names.
     """
-    from kgbench.analysis.display_names import display_names, displayed
-    from kgbench.analysis.score_selectors import with_left_out_notes
-    from kgbench.analysis.stored_results import store_table, stored_or_computed
+    from kgbench.analysis.stored_results import stored_or_computed
+    from kgbench.scores.catalogue import display_names, displayed
+    from kgbench.scores.selectors import with_left_out_notes
     from kgbench.store import open_existing, open_reader
 
     with _garbage_collection_paused(), (open_existing if keep else open_reader)(store) as opened:
         chosen = choose(opened)
         table, basis, started = stored_or_computed(opened, chosen, analysis, arguments)
         if keep and started is not None:
+            from kgbench.analysis.storing import store_table
+
             store_table(opened, basis, table, started)
         names = display_names(opened) if form.for_people else {}
         return displayed(with_left_out_notes(opened, table), names)
@@ -93,13 +95,13 @@ def write(
     (RFC 4180).
     """
     from kgbench import files
-    from kgbench.analysis.rendering import as_csv, render
+    from kgbench.tables.rendering import as_csv, render
 
     if guard:
         table, changed = table.spreadsheet_safe()
         report_guarded(changed)
     if form is Form.XLSX:
-        from kgbench.analysis.xlsx import as_xlsx
+        from kgbench.tables.xlsx import as_xlsx
 
         if out is None:
             raise typer.BadParameter("a workbook needs a file", param_hint="--out")

@@ -113,8 +113,8 @@ def _as_json(checks: Sequence[Check]) -> dict[str, object]:
 
 
 def _print(checks: Sequence[Check]) -> None:
-    from kgbench.analysis.rendering import render
-    from kgbench.analysis.tables import Column, Table
+    from kgbench.tables import Column, Table
+    from kgbench.tables.rendering import render
 
     by_class: dict[str, list[Check]] = {}
     for check_ in checks:

@@ -49,10 +49,10 @@ def list_(
     """List task labels with class, version, main metric and number of cases."""
     from fnmatch import fnmatchcase
 
-    from kgbench.analysis.rendering import render
-    from kgbench.analysis.tables import Column, Table
     from kgbench.errors import TaskError
     from kgbench.nearest import nearest
+    from kgbench.tables import Column, Table
+    from kgbench.tables.rendering import render
     from kgbench.tasks import catalogue
 
     summaries = [

@@ -28,8 +28,10 @@ from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor, start_children, workers
 from kgbench.model import Dialogue, ModelSetup, Plan
-from kgbench.record import Recorder, accounts, case_entry, model_entry, reading, task_entry
+from kgbench.record import accounts, reading
+from kgbench.record.entries import case_entry, model_entry, task_entry
 from kgbench.record.recorded_results import EndpointResults, Results, recorded
+from kgbench.record.recorder import Recorder
 from kgbench.record.reuse import ReusableAnswers
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id

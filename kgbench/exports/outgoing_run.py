@@ -26,6 +26,7 @@ from kgbench.record import reading
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.withheld import disclosed
+from kgbench.scores.selection import FIRST, LATEST
 from kgbench.store.protocol import Store
 from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 
@@ -34,13 +35,13 @@ from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
 class ExportRequest:
     """The run to export (IRI, id or label; by default the newest not of judges), and options.
 
-    ``choice`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` is the level of
+    ``pass_`` is ``first``, ``latest`` or the IRI of an evaluation pass. ``level`` is the level of
     redaction; ``None`` leaves out reference answers, and all texts of protected suites.
     ``unprotected`` are the protected suites whose texts may be exported.
     """
 
     run: str | None = None
-    choice: str = "first"
+    pass_: str = FIRST
     level: RedactionLevel | None = RedactionLevel.GOLD
     unprotected: frozenset[str] = frozenset()
     dialogue: str | None = None
@@ -164,9 +165,9 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
     """
     info = selected_run(store, wanted)
     level = _level(store, info, wanted)
-    passes = _passes(store, info, wanted.choice)
+    passes = _passes(store, info, wanted.pass_)
     database = ox.Store()
-    for graph in (store.iris.catalogue, info.graph, *(pass_.graph for pass_ in passes)):
+    for graph in (store.iris.catalogue, info.graph, *(each.graph for each in passes)):
         name = ox.NamedNode(graph)
         database.extend(
             ox.Quad(triple.subject, triple.predicate, triple.object, name)
@@ -181,11 +182,11 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
 
     judged = StatementIndex(
         quad
-        for pass_ in passes
+        for each in passes
         for quad in (
-            _as_published(database, published(pass_.graph), rules.scrubber)
-            if pass_.kind == "published" and level is RedactionLevel.NONE
-            else published(pass_.graph)
+            _as_published(database, published(each.graph), rules.scrubber)
+            if each.kind == "published" and level is RedactionLevel.NONE
+            else published(each.graph)
         )
     )
     return OutgoingRun(
@@ -199,7 +200,7 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
         invalid=frozenset(map(addresses.published, reading.invalid(store, info.graph))),
         # The IRI of a dialogue from an earlier export is its published one already.
         dialogue=None if wanted.dialogue is None else addresses.published(wanted.dialogue),
-        evaluations=_evaluations(judged, passes, latest=wanted.choice == "latest"),
+        evaluations=_evaluations(judged, passes, latest=wanted.pass_ == LATEST),
         published=addresses.published,
     )
 
@@ -263,16 +264,14 @@ def _protected(store: Store, suite: str) -> bool:
     return values != {"false"}
 
 
-def _passes(store: Store, info: RunInfo, choice: str) -> list[PassInfo]:
+def _passes(store: Store, info: RunInfo, pass_: str) -> list[PassInfo]:
     all_passes = reading.passes(store, info)
-    if choice in ("first", "latest"):
+    if pass_ in (FIRST, LATEST):
         return all_passes
-    chosen = [pass_ for pass_ in all_passes if choice in (pass_.iri, pass_.iri.rpartition("/")[2])]
+    chosen = [each for each in all_passes if pass_ in (each.iri, each.iri.rpartition("/")[2])]
     if not chosen:
-        known = ", ".join(pass_.iri for pass_ in all_passes)
-        raise StoreError(
-            f"'{choice}' is not an evaluation pass over {info.iri}; there are: {known}"
-        )
+        known = ", ".join(each.iri for each in all_passes)
+        raise StoreError(f"'{pass_}' is not an evaluation pass over {info.iri}; there are: {known}")
     return chosen
 
 
@@ -287,7 +286,7 @@ def _evaluations(
         dialogue = judged.required(iri, KGB.dialogue)
         of_pass.setdefault(dialogue, {})[None if number is None else int(number)] = iri
     counting: dict[str, dict[int | None, str]] = {}
-    for pass_ in reversed(passes) if latest else passes:
-        for dialogue, evaluations in by_pass.get(pass_.iri, {}).items():
+    for each in reversed(passes) if latest else passes:
+        for dialogue, evaluations in by_pass.get(each.iri, {}).items():
             counting.setdefault(dialogue, evaluations)
     return counting

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pyoxigraph as ox
 
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.importers.reviews import COLUMNS
 from kgbench.judges.rubrics import all_rubric_versions
 from kgbench.record.reviews import Review, reviewer_entry
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 _KINDS = {"seconds": Kind.SCORE, "seed": Kind.COUNT}
 

@@ -13,7 +13,7 @@ from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedRun
 from kgbench.importers.load import is_registered
-from kgbench.record import Recorder
+from kgbench.record.recorder import Recorder
 from kgbench.software import this_software
 from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store

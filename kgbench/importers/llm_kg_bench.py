@@ -54,7 +54,7 @@ from kgbench.model import (
 )
 from kgbench.on_demand import Repeatable
 from kgbench.rdf import canonical_json, digest
-from kgbench.record import Recorder
+from kgbench.record.recorder import Recorder
 from kgbench.software import Software
 from kgbench.store.iris import Iris, id_from, slug
 from kgbench.tasks import catalogue

@@ -17,7 +17,8 @@ from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.undeclared import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
-from kgbench.record import Recorder, case_entry, model_entry, task_entry
+from kgbench.record.entries import case_entry, model_entry, task_entry
+from kgbench.record.recorder import Recorder
 from kgbench.scoring.agreement import agreement_of_error
 from kgbench.store.iris import Iris
 from kgbench.store.loading_together import LoadingTogether

@@ -9,7 +9,7 @@ from dataclasses import replace
 from kgbench.importers.metrics import MetricNames, declared_class, range_error
 from kgbench.importers.records import Record, Scores, round_number
 from kgbench.model import Dialogue, Evaluation, Json, Outcome, Turn
-from kgbench.record import Recorder
+from kgbench.record.recorder import Recorder
 
 _UNJUDGED = Outcome.EVALUATOR_ERROR  # without scores: the evaluation was aborted
 _SYNTAX = ("parsableSyntax", "answerParse")

@@ -34,7 +34,7 @@ from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
 from kgbench.on_demand import Repeatable
 from kgbench.rdf import canonical_json, digest
-from kgbench.record import Recorder
+from kgbench.record.recorder import Recorder
 from kgbench.scoring.relation_triples import parse
 from kgbench.software import Software
 from kgbench.store.iris import Iris, id_from, slug

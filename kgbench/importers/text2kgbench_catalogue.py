@@ -12,7 +12,7 @@ from kgbench.datasets.text2kgbench_problems import KINDS, Problem
 from kgbench.importers.text2kgbench_ontologies import ontology_iri, owl
 from kgbench.model import Case, Task
 from kgbench.rdf import digest, integer, string
-from kgbench.record import case_entry, task_entry
+from kgbench.record.entries import case_entry, task_entry
 from kgbench.store.iris import Iris
 from kgbench.vocab import DCAT, DCTERMS, DQV, RDF, RDFS, SCHEMA, SKOS, VOID
 

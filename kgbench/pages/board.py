@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard and the heat map of scores by task, for templates.
+"""Tables of analyses for templates: links, bars, leaderboards and heat maps.
 
-Both are made from tables of the analyses, so that all pages, tables and figures show the same
-numbers.
+All are made from tables of the analyses, so that pages, tables and figures show the same numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kgbench.analysis.tables import Ref, Table
-from kgbench.pages.tables import linked_queries, short
+from kgbench.scores.selection import FIRST
+from kgbench.tables import Column, Ref, Table, Value
+from kgbench.tables.rendering import format_value
 
 _TESTED = ("leads", "ci_low", "ci_high", "rank_low", "rank_high", "group")
 _STEPS = 10  # steps of the heat scale
+_WEB = ("http://", "https://")
 
 
 class Bar(NamedTuple):
@@ -25,20 +27,26 @@ class Bar(NamedTuple):
     high: float | None
 
 
-class Board(NamedTuple):
-    """A leaderboard: ranked models, and the number of tasks.
+@dataclass(frozen=True)
+class Board:
+    """A leaderboard: its table, and the places of the ranked models.
 
     A place is a record of the table, with the IRI and the display name of its model (``iri``,
     ``shown``), a ``bar``, and its range of ranks in words (``between``).
-    ``about`` is the population that intervals and ranges of ranks generalise to.
     """
 
-    title: str
-    tasks: int
+    table: Table
     places: list[dict[str, Any]]
-    notes: tuple[str, ...]
-    queries: list[tuple[str, dict[str, str]]]
-    about: str | None = None
+
+    @property
+    def tasks(self) -> int:
+        """The greatest number of tasks that a model was scored on."""
+        return max((int(str(place["tasks"] or 0)) for place in self.places), default=0)
+
+    @property
+    def about(self) -> str | None:
+        """The population that intervals and ranges of ranks generalise to."""
+        return estimand_of(self.table)
 
     @property
     def intervals(self) -> bool:
@@ -48,55 +56,42 @@ class Board(NamedTuple):
         )
 
 
-class HeatCell(NamedTuple):
-    """A cell of the heat map: mean and number of scores, and the step on the heat scale.
-
-    ``step`` is ``None`` for a mean that is not between 0 and 1.
-    """
-
-    mean: float | None
-    n: int
-    step: int | None
-
-    @property
-    def short(self) -> str:
-        """The mean with two decimals and without the leading zero."""
-        text = "" if self.mean is None else f"{self.mean:.2f}"
-        return text[1:] if text.startswith("0.") else text
-
-
-class Column(NamedTuple):
+class Task(NamedTuple):
     """A task of the heat map.
 
     Its name is split at the first dash into ``kind``, which it shares with its neighbours, and
     ``rest``. ``first`` is set if the previous task is of another kind.
     """
 
-    iri: str
-    name: str
+    name: Ref
     kind: str
     rest: str
     first: bool
 
 
 class HeatMap(NamedTuple):
-    """Cells by model (IRI, name, display name) and task; each row has the order of ``tasks``."""
+    """The records of a table by model (name, display name) and task, in the order of ``tasks``."""
 
-    tasks: list[Column]
-    rows: list[tuple[tuple[str, str, str], list[HeatCell | None]]]
-    queries: list[tuple[str, dict[str, str]]]
+    table: Table
+    tasks: list[Task]
+    rows: list[tuple[Ref, str, list[dict[str, Any] | None]]]
 
 
-def board(table: Table, display_names: Mapping[str, str], suite: str | None) -> Board:
+def board(table: Table, display_names: Mapping[str, str]) -> Board:
     """Convert the leaderboard ``table`` for templates; ``display_names`` is keyed by model."""
-    records = table.records()
     return Board(
-        table.title,
-        max((int(str(record["tasks"] or 0)) for record in records), default=0),
-        [_place(record, display_names) for record in records],
-        table.notes,
-        linked_queries(table, suite),
-        estimand_of(table),
+        table,
+        [
+            {
+                **dict.fromkeys(_TESTED),
+                **record,
+                "iri": resource(model := record["model"]),
+                "shown": short(display_names.get(str(model), str(model))),
+                "bar": bar(*(record.get(name) for name in ("score", "ci_low", "ci_high"))),
+                "between": _between(record),
+            }
+            for record in table.records()
+        ],
     )
 
 
@@ -104,18 +99,6 @@ def estimand_of(table: Table) -> str | None:
     """Return the population that the intervals of a table generalise to, in words."""
     label = table.context.get("estimand_label")
     return None if label is None else str(label)
-
-
-def _place(record: Mapping[str, Any], display_names: Mapping[str, str]) -> dict[str, Any]:
-    model = record["model"]
-    return {
-        **dict.fromkeys(_TESTED),
-        **record,
-        "iri": model.iri if isinstance(model, Ref) else None,
-        "shown": short(display_names.get(model, model)),
-        "bar": bar(record["score"], record.get("ci_low"), record.get("ci_high")),
-        "between": _between(record),
-    }
 
 
 def _between(record: Mapping[str, Any]) -> str:
@@ -127,7 +110,7 @@ def _between(record: Mapping[str, Any]) -> str:
     return f"{ranks} ({group})" if group else ranks
 
 
-def bar(value: float | None, low: float | None = None, high: float | None = None) -> Bar | None:
+def bar(value: Any, low: Any = None, high: Any = None) -> Bar | None:
     """Return the bar of a score; ``None`` if it is missing or not between 0 and 1.
 
     >>> bar(0.5, 0.25, 0.75)
@@ -139,41 +122,56 @@ def bar(value: float | None, low: float | None = None, high: float | None = None
     return Bar(round(100 * value, 2), *ends)
 
 
-def heat_map(
-    table: Table, order: list[str], display_names: Mapping[str, str], suite: str
-) -> HeatMap:
+def heat_map(table: Table, order: list[str], display_names: Mapping[str, str]) -> HeatMap:
     """Convert a table of scores by task to a heat map, with the models in ``order`` first."""
-    iris = table.iris.get("model", {})
-    tasks = sorted(table.iris.get("task", {}).items())
     records: list[dict[str, Any]] = table.records()
-    cells = {
-        (record["model"], record["task"]): heat(record["mean"], record["n"]) for record in records
-    }
-    models = list(dict.fromkeys([*(model for model in order if model in iris), *sorted(iris)]))
+    cells = {(record["model"], record["task"]): record for record in records}
+    models: dict[str, Ref] = {model: model for model, _ in cells if isinstance(model, Ref)}
+    names = sorted({task for _, task in cells if isinstance(task, Ref)})
+    kinds = [name.partition("-") for name in names]
     return HeatMap(
-        _columns(tasks),
+        table,
+        [
+            Task(name, kind, dash + rest, bool(k) and kinds[k - 1][0] != kind)
+            for k, (name, (kind, dash, rest)) in enumerate(zip(names, kinds, strict=True))
+        ],
         [
             (
-                (iris[model], model, short(display_names.get(model, model))),
-                [cells.get((model, name)) for name, _ in tasks],
+                models[model],
+                short(display_names.get(model, model)),
+                [cells.get((model, name)) for name in names],
             )
-            for model in models
+            for model in dict.fromkeys([*(m for m in order if m in models), *sorted(models)])
         ],
-        linked_queries(table, suite),
     )
 
 
-def _columns(tasks: list[tuple[str, str]]) -> list[Column]:
-    columns: list[Column] = []
-    for name, iri in tasks:
-        kind, dash, rest = name.partition("-")
-        first = bool(columns) and columns[-1].kind != kind
-        columns.append(Column(iri, name, kind, dash + rest, first))
-    return columns
+def heat(mean: float) -> str:
+    """Return the style class of a mean on the heat scale: ``unscaled`` if it is not in 0 to 1."""
+    return f"heat-{round(_STEPS * mean)}" if 0 <= mean <= 1 else "unscaled"
 
 
-def heat(mean: float | None, n: int) -> HeatCell:
-    """Return the cell of a mean over ``n`` scores."""
-    if mean is None or not 0 <= mean <= 1:
-        return HeatCell(mean, n, None)
-    return HeatCell(mean, n, round(_STEPS * mean))
+def resource(value: object) -> str | None:
+    """Return the IRI of the resource that a cell names, or is."""
+    if isinstance(value, Ref):
+        return value.iri
+    return value if isinstance(value, str) and value.startswith(_WEB) else None
+
+
+def shown(value: Value, column: Column) -> str:
+    """Return the text of a cell, with only the end of an IRI."""
+    return short(format_value(value, column))
+
+
+def short(text: str) -> str:
+    """Return the last two path segments of an IRI; other texts unchanged."""
+    return "/".join(text.rsplit("/", 2)[1:]) if text.startswith(_WEB) else text
+
+
+def asked(table: Table) -> list[tuple[str, dict[str, str]]]:
+    """Return the queries behind a table, with the suite, run and pass that the table covers."""
+    covered = {name: table.context.get(name) for name in ("suite", "run", "pass")}
+    if covered["pass"] == FIRST:  # the default of links
+        covered["pass"] = None
+    parameters = {name: str(value) for name, value in covered.items() if value is not None}
+    return [(name, parameters) for name in table.queries]

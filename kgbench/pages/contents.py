@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass_table
-from kgbench.analysis.display_names import model_names
-from kgbench.analysis.model_records import recorded, records
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.standings import standings_table
-from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.pages import drawing, score_tables, things
 from kgbench.pages.conversation import conversation
@@ -23,23 +19,24 @@ from kgbench.pages.exercises import suite_page, task_page
 from kgbench.pages.rendering import embedded
 from kgbench.pages.runs import run_page
 from kgbench.pages.snapshot import View
-from kgbench.pages.stored_analyses import analysis_page
-from kgbench.pages.tables import sheet
-from kgbench.vocab import KGB, SKOS
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import model_names, recorded, records
+from kgbench.scores.selection import Selection
+from kgbench.tables import Table
+from kgbench.vocab import KGB, PROV, SKOS
 
 HIDDEN = frozenset((KGB.caseData,))
 
 
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     suites = []
-    models = fetch.models(view)
+    models = catalogue.models(view)
     name = models.name(iri)
     for suite, label, selected in score_tables.selections(view):
         table = score_tables.of_one(view, selected, "model", iri, name)
         if table is None or not table.rows:
             continue
         spokes = drawing.spokes(_axes(view, selected, iri, name))
-        table_sheet = sheet(table, suite, hide="model")
         suites.append(
             {
                 "suite": suite,
@@ -47,8 +44,8 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
                 "name": name,
                 "facts": list(_standing(view, selected, name)),
                 "results": score_tables.results(table, {}, "task"),
-                "sheet": table_sheet,
-                "boxes": [drawing.box(record) for record in table_sheet.records],
+                "table": table,
+                "boxes": [drawing.box(record) for record in table],
                 "spokes": spokes,
                 "outline": drawing.outline(spokes),
             }
@@ -129,10 +126,20 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def names(view: View) -> dict[str, str]:
-    """Return the IRIs of models and tasks by their names in tables."""
-    everything: tuple[Any, ...] = (*fetch.models(view).values(), *fetch.tasks(view).values())
-    return {item.name: item.iri for item in everything}
+def _analysis(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
+    """Return the table of a stored analysis and its provenance; no table if it cannot be read."""
+    recorded = things.text(view, iri, KGB.tableJson)
+    try:
+        table = Table.from_json(json.loads(recorded or ""))
+    except (ValueError, TypeError, LookupError, AttributeError):  # imported data may be malformed
+        table = None
+    return {
+        "table": table,
+        "suite": things.text(view, iri, KGB.suite),
+        "pass_": things.text(view, iri, KGB.passChoice),
+        "ended": things.text(view, iri, PROV.endedAtTime),
+        "software": things.text(view, iri, PROV.wasAssociatedWith),
+    }
 
 
 _SPECIAL: tuple[tuple[str, str, Callable[..., dict[str, Any]]], ...] = (
@@ -140,7 +147,7 @@ _SPECIAL: tuple[tuple[str, str, Callable[..., dict[str, Any]]], ...] = (
     (KGB.TaskExecution, "execution.html", execution_page),
     (KGB.Model, "model.html", _model),
     (KGB.Task, "task.html", task_page),
-    (KGB.Analysis, "analysis.html", analysis_page),
+    (KGB.Analysis, "analysis.html", _analysis),
     (KGB.Suite, "suite.html", _suite),
     (KGB.Dialogue, "dialogue.html", conversation),
 )

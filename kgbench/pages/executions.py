@@ -10,13 +10,13 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.analysis import dialogue_search
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.pages import neighbours, score_tables, things
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
 from kgbench.record import accounts, reading
+from kgbench.scores import catalogue
+from kgbench.scores.selection import select
 from kgbench.vocab import DCTERMS, KGB
 
 _MOST = 1_000  # dialogues on one page
@@ -53,7 +53,7 @@ def _judged(
     view: View, shown: Sequence[str], *, model: str, task: str, run: str
 ) -> dict[str, dialogue_search.JudgedDialogue]:
     """Return the judged dialogues by IRI, of those that are ``shown``."""
-    models, tasks = fetch.models(view), fetch.tasks(view)
+    models, tasks = catalogue.models(view), catalogue.tasks(view)
     if model not in models or task not in tasks:
         return {}
     globs = {

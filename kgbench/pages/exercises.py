@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.scores import TaskInfo
-from kgbench.analysis.tables import Table
 from kgbench.pages import drawing, neighbours, score_tables, things
 from kgbench.pages.board import heat_map
 from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
-from kgbench.pages.tables import sheet
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import TaskInfo, display_names
+from kgbench.tables import Table
 from kgbench.vocab import DCTERMS, KGB, PROV, RDFS, SKOS
 
 _MOST_CASES = 5_000
@@ -38,7 +36,7 @@ class TaskLine(NamedTuple):
 
 def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
     """Return the content of a task's page, with an example."""
-    info = fetch.tasks(view)[iri]
+    info = catalogue.tasks(view)[iri]
     display = display_names(view)
     suites = []
     for suite, label, chosen in score_tables.selections(view):
@@ -75,15 +73,12 @@ def described(view: View, info: TaskInfo) -> dict[str, Any]:
 
 def of_suite(table: Table, display: Mapping[str, str], suite: str, label: str) -> dict[str, Any]:
     """Return the results of a task in a suite: models, the best first, and the complete table."""
-    table_sheet = sheet(table, suite, hide="task")
-    boxes = [drawing.box(record) for record in table_sheet.records]
-    results = score_tables.results(table, display)
     return {
         "suite": suite,
         "label": label,
-        "results": results,
-        "sheet": table_sheet,
-        "boxes": boxes,
+        "results": score_tables.results(table, display),
+        "table": table,
+        "boxes": [drawing.box(record) for record in table],
     }
 
 
@@ -93,7 +88,7 @@ def suite_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa
         (selection for suite, _, selection in score_tables.selections(view) if suite == iri), None
     )
     table = None if chosen is None else score_tables.of_all(view, chosen)
-    return of_tasks(view, iri, table, fetch.tasks(view).values())
+    return of_tasks(view, iri, table, catalogue.tasks(view).values())
 
 
 def of_tasks(
@@ -128,7 +123,7 @@ def of_tasks(
         "description": things.text(view, suite, DCTERMS.description) or "",
         "tasks": lines,
         "models": 0 if table is None else len(set(table.column("model"))),
-        "heat": None if table is None else heat_map(table, [], display, suite),
+        "heat": None if table is None else heat_map(table, [], display),
         "scope": {"suite": suite},
     }
 

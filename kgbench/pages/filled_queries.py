@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kgbench.analysis.selection import FIRST, Selection, filled, select
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
+from kgbench.scores.selection import FIRST, Selection, filled, select
 from kgbench.vocab import KGB, QB, RDF
 
 

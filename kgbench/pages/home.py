@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.display_names import display_names, model_names
 from kgbench.pages import runs, things
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
 from kgbench.record import accounts, reading
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import display_names, model_names
 
 
 def overview(view: View) -> dict[str, Any]:
@@ -21,11 +21,11 @@ def overview(view: View) -> dict[str, Any]:
     facts = [
         runs.facts(view, item, progress[item.iri], kinds.get(item.iri, ()), shown) for item in infos
     ]
-    models = sorted(fetch.models(view).values(), key=lambda item: item.name.lower())
+    models = sorted(catalogue.models(view).values(), key=lambda item: item.name.lower())
     return {
         "runs": facts,
         "models": [(item.iri, item.name, names.get(item.name, item.name)) for item in models],
-        "tasks": sorted(fetch.tasks(view).values(), key=lambda item: item.name.lower()),
+        "tasks": sorted(catalogue.tasks(view).values(), key=lambda item: item.name.lower()),
         "suites": suites(view),
         "dialogues": sum(run["complete"] + run["open"] for run in facts),
         "queries": [queries.load(name) for name in queries.names()],

@@ -19,9 +19,8 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from kgbench import __version__
-from kgbench.analysis.rendering import format_value as shown_value
 from kgbench.characters import visible, xml_bytes
-from kgbench.pages import drawing
+from kgbench.pages import board, drawing
 from kgbench.pages.highlighting import LONGEST_TEXT, code, escaped, message
 from kgbench.pages.times import machine_time, moment
 from kgbench.store import fragments
@@ -89,11 +88,14 @@ def environment(*folders: Path) -> Environment:
         time=time_element,
         compact=compact,
         pretty=pretty,
-        shown=shown_value,
+        shown=board.shown,
+        resource=board.resource,
+        asked=board.asked,
+        heat=board.heat,
         anchor=anchor,
         provenance=drawing.svg,
     )
-    templates.globals.update(software_version=__version__)
+    templates.globals.update(software_version=__version__, zip=zip)
     return templates
 
 

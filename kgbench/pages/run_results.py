@@ -7,29 +7,25 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 from kgbench.analysis import outcomes
-from kgbench.analysis.display_names import display_names, model_names
-from kgbench.analysis.estimands import DIALOGUES
-from kgbench.analysis.outcome_counts import Ending
+from kgbench.analysis.outcomes import Ending
 from kgbench.analysis.run_totals import cost, duration, totals, usd
-from kgbench.analysis.selection import Selection
 from kgbench.analysis.standings import standings_table
-from kgbench.analysis.tables import Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.worst import ScoredDialogue, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.pages.board import board, heat_map
 from kgbench.pages.snapshot import View
 from kgbench.record.reading import RunInfo
+from kgbench.scores.catalogue import display_names, model_names
+from kgbench.scores.inference import DIALOGUES
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
-BOARD, TASKS, OUTCOMES, USAGE = "leaderboard", "tasks", "outcomes", "usage"
 _WORST = 10
-
-PartQueries: TypeAlias = Mapping[str, Sequence[tuple[str, dict[str, str]]]]
-"""The queries behind each part of a page, with their parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +67,14 @@ def _by_task(store: Store, chosen: Selection) -> Table | None:
         return None
 
 
-def presented(
-    results: RunResults, view: View, suite: str, part_queries: PartQueries
-) -> dict[str, Any]:
-    """Convert results for the template of runs, with the display names of models in ``view``.
-
-    ``suite`` is the IRI of the run's suite.
-    """
+def presented(results: RunResults, view: View) -> dict[str, Any]:
+    """Convert results for the template of runs, with the display names of models in ``view``."""
     names = display_names(view)
     display = model_names(view)
     order = [] if results.board is None else [str(name) for name in results.board.column("model")]
-    leaderboard_ = None if results.board is None else board(results.board, names, suite)
-    heat = None if results.tasks is None else heat_map(results.tasks, order, names, suite)
-    queries = {part: list(behind) for part, behind in part_queries.items()}
     return {
-        "board": leaderboard_ and leaderboard_._replace(queries=queries[BOARD]),
-        "heat": heat and heat._replace(queries=queries[TASKS]),
+        "board": None if results.board is None else board(results.board, names),
+        "heat": None if results.tasks is None else heat_map(results.tasks, order, names),
         "outcomes": sorted(
             # A check makes pages again from other rows, so equal counts need an order of their own.
             (
@@ -107,7 +95,6 @@ def presented(
             for scored in results.worst
         ],
         "spent": _spent(results.totals, names),
-        "asked": queries,
     }
 
 

@@ -9,22 +9,20 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis.display_names import model_names
 from kgbench.analysis.run_totals import duration
-from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.pages import things
-from kgbench.pages.run_results import BOARD, OUTCOMES, TASKS, USAGE, measured, presented
+from kgbench.pages.run_results import measured, presented
 from kgbench.pages.snapshot import View
-from kgbench.pages.tables import linked_queries
 from kgbench.pages.times import day, moment, seconds_between
 from kgbench.rdf import queries
 from kgbench.record import accounts, reading
 from kgbench.record.reading import RunInfo
 from kgbench.record.run_ends import run_end
+from kgbench.scores.catalogue import model_names
+from kgbench.scores.selection import select
 from kgbench.vocab import DCTERMS, KGB, PROV
 
-PROGRESS = "progress"
 _NAMED = 2  # models named in the name of a run
 
 
@@ -140,22 +138,18 @@ def _results(view: View, run: RunInfo) -> dict[str, Any]:
         selection = select(view, run=run.iri)
     except QueryError:
         selection = None
-    results = measured(view, run, selection)
     of_run = {"runGraph": run.graph}
-    tables = {BOARD: results.board, TASKS: results.tasks}
-    queries_of: dict[str, list[tuple[str, dict[str, str]]]] = {
-        OUTCOMES: [
-            (name, {"suite": run.suite, "run": run.iri})
-            for name in ("outcome-counts", "reported-outcomes")
-        ],
-        USAGE: [("run-usage", of_run), ("run-prices", of_run)],
-        PROGRESS: [("run-progress", of_run)],
-        **{
-            part: linked_queries(table, run.suite) if table else []
-            for part, table in tables.items()
+    return {
+        **presented(measured(view, run, selection), view),
+        "queries": {
+            "outcomes": [
+                (name, {"suite": run.suite, "run": run.iri})
+                for name in ("outcome-counts", "reported-outcomes")
+            ],
+            "usage": [("run-usage", of_run), ("run-prices", of_run)],
+            "progress": [("run-progress", of_run)],
         },
     }
-    return presented(results, view, run.suite, queries_of)
 
 
 def planned(view: View, run: RunInfo, of_run: Mapping[str, Any]) -> int:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from kgbench.analysis.estimands import DIALOGUES
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.tables import Ref, Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.pages import things
 from kgbench.pages.board import bar, estimand_of
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
+from kgbench.scores.inference import DIALOGUES
+from kgbench.scores.selection import Selection, select
+from kgbench.tables import Ref, Table
 
 T = TypeVar("T")
 _MOST_VALUES = 200_000  # intervals over as many cases take some 10 s

@@ -7,16 +7,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.score_selectors import chosen_scores, histograms_by_model, score_name
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import QUERIES
 from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
+    FigureKind,
+    Layout,
     Size,
     create_figure,
     draw_legend,
@@ -26,8 +22,13 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind, Layout
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_scores, histograms_by_model, score_name
+from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +58,11 @@ def distributions(
     ``metric`` and ``round`` are as in :func:`~kgbench.analysis.task_scores.task_scores`.
     """
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    names, tasks, metrics = fetch.models(store), fetch.tasks(store), fetch.metrics(store)
+    names, tasks, metrics = (
+        catalogue.models(store),
+        catalogue.tasks(store),
+        catalogue.metrics(store),
+    )
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
     for iri, parts in histograms_by_model(store, selection, chosen.values()).items():
         for score, histogram in parts.items():

@@ -7,12 +7,12 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
 from kgbench.plots.figures import (
     DASHES,
     NATURAL,
     SIZES,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -23,12 +23,12 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from kgbench.analysis.tables import Value
+    from kgbench.tables import Value
 
 _CELL, _NARROW = 2.1, 1.6  # the least width of a small multiple in inches; in a narrow figure
 _RADIUS, _ALONE = 0.95, 1.6  # the greatest radius in inches; of a single compass

@@ -8,10 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.tables import Table
 from kgbench.analysis.verdicts import EXECUTION
-from kgbench.plots.figures import NATURAL, Size, create_figure, draw_title, text_width, title_height
-from kgbench.plots.kinds import FigureKind
+from kgbench.plots.figures import (
+    NATURAL,
+    FigureKind,
+    Size,
+    create_figure,
+    draw_title,
+    text_width,
+    title_height,
+)
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

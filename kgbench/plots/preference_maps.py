@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
-from kgbench.analysis.tables import Table, Value
 from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -19,7 +19,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
+from kgbench.tables import Table, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

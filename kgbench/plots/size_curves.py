@@ -11,9 +11,9 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.tables import Table, Value
 from kgbench.plots.figures import (
     NATURAL,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -24,7 +24,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
+from kgbench.tables import Table, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def ranked(table: Table) -> list[str]:
 
 
 def size_figure(table: Table, size: Size | None = None) -> Figure:
-    """Draw a table of :func:`kgbench.analysis.sizes.sizes`.
+    """Draw a table of :func:`kgbench.analysis.difficulty.sizes`.
 
     Many models are spread over several panels of the same series.
     """

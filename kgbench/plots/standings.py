@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgbench.analysis.tables import Table
 from kgbench.plots.figures import (
     NATURAL,
     PALETTE,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -16,7 +16,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ def ranked(table: Table) -> list[str]:
 
 
 def standings_figure(table: Table, size: Size | None = None) -> Figure:
-    """Draw a table of :func:`kgbench.analysis.leaderboard.leaders`.
+    """Draw a table of :func:`kgbench.analysis.leaders.leaders`.
 
     Dark bars are models that lead, light bars are worse models, grey bars have no test.
     Models with white bars below the line are not ranked, because they were not scored on all tasks.

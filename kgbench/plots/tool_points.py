@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgbench.analysis.tables import Table
 from kgbench.plots.figures import (
     MARKERS,
     NATURAL,
     PALETTE,
+    FigureKind,
     Size,
     create_figure,
     draw_legend,
@@ -18,7 +18,7 @@ from kgbench.plots.figures import (
     title_height,
     wrapped,
 )
-from kgbench.plots.kinds import FigureKind
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ class _Looks(NamedTuple):
 
 
 def ranked(table: Table) -> list[str]:
-    """Return the models of a table of :func:`kgbench.analysis.tool_success.tool_success`, ranked.
+    """Return the models of a table of :func:`kgbench.analysis.tool_usage.tool_success`, ranked.
 
     The order is that of the best score of each model on any task.
     """
@@ -49,7 +49,7 @@ def ranked(table: Table) -> list[str]:
 
 
 def tool_figure(table: Table, size: Size | None = None) -> Figure:
-    """Draw a table of :func:`kgbench.analysis.tool_success.tool_success`.
+    """Draw a table of :func:`kgbench.analysis.tool_usage.tool_success`.
 
     Colours are models and shapes are tasks, so that the conditions of a task class (with and
     without tools) can be compared for each model. The second panel shows tokens where no cost is

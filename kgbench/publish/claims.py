@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyoxigraph as ox
 
-from kgbench.analysis.cubes import is_cube, measures_of, observations
-from kgbench.analysis.inference import inference_statements
-from kgbench.analysis.tables import Value
+from kgbench.analysis.storing import is_cube, measures_of, observations
 from kgbench.pages.rendering import serialised
 from kgbench.publish.companions import Companion, as_lines, write_document
 from kgbench.publish.folder import Folder
 from kgbench.publish.results import BOARD, SuiteResults
 from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
+from kgbench.scores.inference import inference_statements
 from kgbench.store.iris import slug
+from kgbench.tables import Value
 from kgbench.vocab import BASE, DCAT, DCTERMS, KGB, PROV, RDFS, XSD
 
 PLACE = "claims"
@@ -90,7 +90,7 @@ def claims(standings: Iterable[SuiteResults], base: str) -> Iterator[tuple[str, 
                     (KGB.model, model),
                     (KGB.suite, standing.suite),
                     (KGB.scoreSet, f"{BASE}score-set/{score_set}"),
-                    (KGB.passChoice, text(standing.selection.choice)),
+                    (KGB.passChoice, text(standing.selection.pass_)),
                     (DCTERMS.isPartOf, f"{base}#dataset"),
                     *(
                         (PROV.wasDerivedFrom, graph)

@@ -10,15 +10,15 @@ from itertools import chain
 
 import pyoxigraph as ox
 
-from kgbench.analysis.cubes import cube_triples, is_cube
-from kgbench.analysis.tables import Value
-from kgbench.pages.tables import linked_queries
+from kgbench.analysis.storing import cube_triples, is_cube
+from kgbench.pages.board import asked
 from kgbench.publish.catalog import Publication
 from kgbench.publish.claims import claim_iri
 from kgbench.publish.companions import Companion, as_lines, write_document
 from kgbench.publish.folder import Folder
 from kgbench.publish.results import BOARD, SuiteResults
 from kgbench.rdf.statements import node, statements_about, text, type_statements
+from kgbench.tables import Value
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, QB, RDFS
 
 _INHERITED = frozenset(
@@ -90,9 +90,9 @@ class _Cubes:
         if not is_cube(table):
             return
         dataset = self.results.cube(self.publication.base, kind)
-        choice = self.results.selection.choice
+        pass_ = self.results.selection.pass_
         links = partial(self._claim, kind)
-        yield from cube_triples(table, dataset, self.results.suite, choice, links=links)
+        yield from cube_triples(table, dataset, self.results.suite, pass_, links=links)
         yield from as_lines(self._metadata(node(dataset), kind))
 
     def _claim(self, kind: str, row: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
@@ -105,7 +105,6 @@ class _Cubes:
         """Return the metadata of a cube; people, licence and dates are those of the data set."""
         published, table = self.publication, self.results.tables[kind]
         activity = node(f"{published.base}#publication")
-        asked = linked_queries(table, self.results.suite)
         notes = " ".join(table.notes)
         return [
             *(
@@ -121,7 +120,10 @@ class _Cubes:
                 (DCTERMS.subject, self.results.suite),
                 (DCTERMS.isPartOf, published.dataset),
                 (PROV.wasGeneratedBy, activity),
-                *((DCTERMS.source, published.base + self.query_path(*query)) for query in asked),
+                *(
+                    (DCTERMS.source, published.base + self.query_path(*query))
+                    for query in asked(table)
+                ),
             ),
             *type_statements(activity, PROV.Activity),
             *type_statements(published.dataset, DCAT.Dataset),

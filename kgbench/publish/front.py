@@ -8,13 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgbench.analysis import declarations
-from kgbench.analysis.display_names import display_names
 from kgbench.pages import home, things
-from kgbench.pages.board import board, heat_map
+from kgbench.pages.board import asked, board, heat_map
 from kgbench.pages.rendering import STATIC, script
 from kgbench.pages.snapshot import View
-from kgbench.pages.tables import linked_queries, sheet
 from kgbench.publish import discovery, robots
 from kgbench.publish.catalog import Publication
 from kgbench.publish.dataset_metadata import datacite, schema_org, zenodo
@@ -26,6 +23,8 @@ from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.publish.void import void
 from kgbench.rdf import queries, query_examples
 from kgbench.resources import text as declared_text
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.declared import score_set
 from kgbench.validation import Data, whole_shapes
 from kgbench.vocab import KGB, SKOS
 
@@ -104,7 +103,7 @@ class FrontFiles:
     def _standing(self, results: SuiteResults | None) -> dict[str, Any]:
         """Return the context of a leaderboard; without ``results`` there are no scores yet."""
         context: dict[str, Any] = {
-            "described": declarations.score_set("main").description,
+            "described": score_set("main").description,
             "others": [(other.slug, other.label) for other in self.standings],
             "here": "" if results is None else results.slug,
             "label_of_suite": "no scores yet" if results is None else results.label,
@@ -120,17 +119,17 @@ class FrontFiles:
         ranked, tasks = results.tables.get(BOARD), results.tables.get(TASKS)
         display, suite = display_names(self.renderer.view), results.suite
         if ranked is not None:
-            context["board"] = board(ranked, display, suite)
+            context["board"] = board(ranked, display)
         if tasks is not None:
             order = [] if ranked is None else [str(name) for name in ranked.column("model")]
             short = len(tasks.rows) <= _MOST_ROWS
             context |= {
-                "heat": heat_map(tasks, order, display, suite),
+                "heat": heat_map(tasks, order, display),
                 "rows": len(tasks.rows),
-                "tasks": sheet(tasks, suite) if short else None,
+                "tasks": tasks if short else None,
             }
         drawn = [
-            (*figure[1:], linked_queries(results.tables[figure.kind], suite))
+            (*figure[1:], asked(results.tables[figure.kind]))
             for figure in self.figures.get(suite, ())
         ]
         return {**context, "drawn": drawn, "scope": {"suite": suite}}

@@ -13,11 +13,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis import scores as fetch
 from kgbench.pages import neighbours, rendering, things
 from kgbench.pages.filled_queries import filled_query
 from kgbench.pages.snapshot import View
 from kgbench.publish.documents import Documents, Place, root_of, url
+from kgbench.scores import catalogue
 from kgbench.store import fragments
 from kgbench.vocab import BASE, DCTERMS, KGB, RDF
 
@@ -149,7 +149,7 @@ class Renderer:
         """The executions with their runs and suites, by the names of models and tasks."""
         view = self.view
         found: dict[tuple[Any, Any], list[tuple[str, str, str]]] = defaultdict(list)
-        models, tasks = fetch.models(view), fetch.tasks(view)
+        models, tasks = catalogue.models(view), catalogue.tasks(view)
         for execution in things.instances(view, KGB.TaskExecution, 1_000_000):
             model, task = (things.text(view, execution, p) for p in (KGB.model, KGB.task))
             run = things.text(view, execution, DCTERMS.isPartOf) or ""

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.analysis.scores import CHOOSING
 from kgbench.model import Json
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
@@ -36,6 +35,7 @@ from kgbench.publish.void import Statistics
 from kgbench.publish.workers import Pool, Progress, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.queries import BoundQuery
+from kgbench.scores.reading import CHOOSING
 from kgbench.vocab import KGB, RDF
 
 CATALOGUE, OTHER = "catalogue", "other"

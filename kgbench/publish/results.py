@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.analysis.compass import compass_table, find_compass
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.tables import Table, Value
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.task_scores import task_scores
 from kgbench.characters import one_line
 from kgbench.errors import QueryError
 from kgbench.pages import neighbours, things
 from kgbench.pages.snapshot import View
 from kgbench.publish.selection import PublishedParts
+from kgbench.scores.selection import Selection, select
 from kgbench.store.iris import slug
+from kgbench.tables import Table, Value
 from kgbench.vocab import KGB, RDFS, SKOS
 
 _MODEL = ox.NamedNode(KGB.model)

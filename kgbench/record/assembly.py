@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statements about dialogues and evaluations -> :mod:`kgbench.model`.
 
-The inverse of :class:`kgbench.record.Recorder`: turns statements into dialogues, turns, calls, tool
-uses and evaluations. Its callers find the statements: by SPARQL in a store
+The inverse of :class:`~kgbench.record.recorder.Recorder`: turns statements into dialogues, turns,
+calls, tool uses and evaluations. Its callers find the statements: by SPARQL in a store
 (:mod:`kgbench.record.dialogues`); by the indexes of a database, redacted and with published IRIs
 (:mod:`kgbench.publish.dialogues`); or among the statements of an export
 (:mod:`kgbench.exports.outgoing_run`).

@@ -16,10 +16,11 @@ from kgbench.execution.on_variants import Variants
 from kgbench.execution.windows import split_parts
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.policies.policy import Policy
-from kgbench.record import Recorder, reading
+from kgbench.record import reading
 from kgbench.record.reading import Execution, PassInfo, RunInfo, ScoredEvaluation
 from kgbench.record.recorded_cases import RecordedCases
 from kgbench.record.recorded_results import EndpointResults, TypedEndpointResults, as_recorded
+from kgbench.record.recorder import Recorder
 from kgbench.reevaluation import comparison
 from kgbench.reevaluation.causes import DifferingDialogue
 from kgbench.reevaluation.comparison import DialogueScores, ReevaluationResult

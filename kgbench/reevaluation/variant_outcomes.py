@@ -24,8 +24,9 @@ from kgbench.execution.on_variants import (
 )
 from kgbench.model import Case, Dialogue, Json
 from kgbench.rdf.declared import shipped
-from kgbench.record import Recorder, reading, schema
+from kgbench.record import reading, schema
 from kgbench.record.reading import RunInfo
+from kgbench.record.recorder import Recorder
 from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue, successors, typed_answers
 from kgbench.variants import rules

@@ -11,17 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kgbench.analysis import declarations, dialogues
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.estimands import DIALOGUES
+from kgbench.analysis import dialogues
 from kgbench.analysis.index import ANALYSES as DECLARED
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.score_selectors import with_left_out_notes
-from kgbench.analysis.selection import ALL, FIRST, LATEST, select
 from kgbench.analysis.standings import standings_table
 from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
-from kgbench.analysis.tables import Table, render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import contents, home, score_tables, things
 from kgbench.pages.board import board, heat_map
@@ -31,8 +25,14 @@ from kgbench.pages.times import moment
 from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.record.dialogue_names import find_dialogue
+from kgbench.scores import catalogue, declared
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.inference import DIALOGUES
+from kgbench.scores.selection import ALL, FIRST, LATEST, select
+from kgbench.scores.selectors import with_left_out_notes
 from kgbench.serve.comparisons import side_by_side
 from kgbench.serve.dialogue_lists import all_judged, listed_dialogues, with_text
+from kgbench.tables import Table, render
 
 _MANY = (
     "There are too many values to compute intervals for this page; "
@@ -41,11 +41,11 @@ _MANY = (
 
 
 def _leaderboard(
-    view: View, suite: str | None, score_set: str = "main", choice: str = FIRST
+    view: View, suite: str | None, score_set: str = "main", pass_: str = FIRST
 ) -> dict[str, Any]:
     """Return the leaderboard of a suite by a score set and a pass, and the scores by task."""
-    selection = select(view, suite, choice)
-    combined = declarations.score_set(score_set)
+    selection = select(view, suite, pass_)
+    combined = declared.score_set(score_set)
     tasks = task_scores(view, selection, estimand=DIALOGUES)
     # The same arguments as `kgbench analyze leaderboard --significance --keep`, to share its table.
     arguments = leaderboard.arguments(set=score_set, significance=True)
@@ -59,8 +59,8 @@ def _leaderboard(
     display = display_names(view)
     order = [str(name) for name in table.column("model")]
     return {
-        "board": board(table, display, selection.suite),
-        "heat": heat_map(tasks, order, display, selection.suite),
+        "board": board(table, display),
+        "heat": heat_map(tasks, order, display),
         "described": combined.description,
     }
 
@@ -81,20 +81,20 @@ def _transcript(view: View, iri: str) -> dict[str, Any]:
 def _choices(view: View, suite: str | None) -> dict[str, Any]:
     """Return what the forms about a suite offer, with labels: score sets, passes, models, tasks.
 
-    All first passes are one choice, ``first``. Only models and tasks with dialogues are offered.
+    All first passes are one pass_, ``first``. Only models and tasks with dialogues are offered.
     """
     passes = [(FIRST, "First (live or published)"), (LATEST, "Latest of each dialogue")]
     for iri, _, kind, started, _, _, of_suite in queries.rows(view, "list-passes"):
         if of_suite == suite and kind not in reading.ORIGINAL:
             label = str(kind).replace("reevaluation", "Re-evaluation")
             passes.append((str(iri), f"{label} of {moment(started)}"))
-    models, tasks = fetch.models(view), fetch.tasks(view)
+    models, tasks = catalogue.models(view), catalogue.tasks(view)
     graphs = [run.graph for run in reading.runs(view) if run.suite == suite]
     executed = [each for graph in graphs for each in reading.executions(view, graph)]
     asked = [models[iri] for iri in {each.model for each in executed} & set(models)]
     given = [tasks[iri] for iri in {each.task for each in executed} & set(tasks)]
     return {
-        "sets": declarations.score_sets(),
+        "sets": declared.score_sets(),
         "passes": passes,
         "models": sorted(((m.iri, m.name, m.shown) for m in asked), key=lambda m: m[2].lower()),
         "tasks": sorted(((task.iri, task.name) for task in given), key=lambda task: task[1]),

@@ -13,19 +13,18 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kgbench.analysis.display_names import displayed
 from kgbench.analysis.index import ANALYSES, INDEX
 from kgbench.analysis.registry import Analysis, OptionRefused, Parameter
-from kgbench.analysis.rendering import as_csv, as_json
-from kgbench.analysis.selection import ALL, FIRST
-from kgbench.analysis.tables import Table
-from kgbench.analysis.xlsx import as_xlsx
 from kgbench.errors import QueryError
-from kgbench.pages.tables import sheet
+from kgbench.scores.catalogue import displayed
+from kgbench.scores.selection import ALL, FIRST
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import PageRenderer
 from kgbench.serve.service import Service
+from kgbench.tables import Table
+from kgbench.tables.rendering import as_csv, as_json
+from kgbench.tables.xlsx import as_xlsx
 
 _LONGEST = 2_000  # characters of a value
 _SELECTORS = {"pass": FIRST, "run": None, "task": ALL, "model": ALL}
@@ -100,7 +99,7 @@ class AnalysisPages:
             "chosen": {key: given.get(key, "") for key in _SELECTORS},
             "fields": [_field(each, given) for each in _offered(analysis)],
             "query": request.url.query,
-            "sheet": None,
+            "table": None,
             "problem": None,
             **await self._computing.get(view, "choices", suite=suite),
         }
@@ -112,7 +111,7 @@ class AnalysisPages:
                 name=name,
                 arguments=arguments,
                 suite=suite,
-                choice=selectors["pass"],
+                pass_=selectors["pass"],
                 run=selectors["run"],
                 tasks=selectors["task"],
                 models=selectors["model"],
@@ -130,7 +129,7 @@ class AnalysisPages:
                 file.make, displayed(table, names) if file.shown else table
             )
             return Response(made, media_type=file.media)
-        context["sheet"] = sheet(displayed(table, names), suite)
+        context["table"] = displayed(table, names)
         return await asyncio.to_thread(
             self._rendering.page, request, "table.html", context, view=view
         )

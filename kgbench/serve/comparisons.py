@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kgbench.analysis.compare import compare
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.estimands import AVAILABLE, find_estimand
-from kgbench.analysis.matching import Match, matches
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.tables import Table
-from kgbench.pages.board import bar, heat
+from kgbench.analysis.matching import Match, matches, sides
+from kgbench.pages.board import bar
 from kgbench.pages.snapshot import View
-from kgbench.pages.tables import sheet
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.inference import AVAILABLE, find_estimand
+from kgbench.scores.selection import select
+from kgbench.tables import Table
 
 SIDES = ("a", "b", "c", "d")
 """URL parameters of the compared models, runs or passes."""
@@ -58,20 +57,22 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
             summary(table, *(display.get(side.name, side.name) for side in pair))
             for table, pair in zip(tables, pairs, strict=True)
         ],
-        "tests": [sheet(table, selection.suite) for table in tables],
+        "tests": [
+            replace(table, context={**table.context, "suite": selection.suite}) for table in tables
+        ],
         "queries": [("score-rows", {"suite": selection.suite})],
     }
 
 
 def _cases(comparisons: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
     """Return each case that all sides have, with their mean scores and the spread of these."""
-    rows: dict[str, list[tuple[str, float, int]]] = {}
+    rows: dict[str, list[tuple[str, float]]] = {}
     case_of: dict[str, tuple[str, str]] = {}
     for index, of_tasks in enumerate(comparisons):
         for task, match in of_tasks.items():
             for pair in match.pairs:
                 a, b = (
-                    (answers[0].dialogue, value, len(answers))
+                    (answers[0].dialogue, value)
                     for answers, value in zip(pair, pair.means, strict=True)
                 )
                 row = rows.setdefault(a[0], [a])
@@ -83,8 +84,8 @@ def _cases(comparisons: Sequence[Mapping[str, Match]]) -> list[dict[str, Any]]:
         {
             "task": case_of[row[0][0]][0],
             "case": case_of[row[0][0]][1],
-            "scores": [(dialogue, heat(value, n)) for dialogue, value, n in row],
-            "spread": max(value for _, value, _ in row) - min(value for _, value, _ in row),
+            "scores": row,
+            "spread": max(value for _, value in row) - min(value for _, value in row),
         }
         for row in complete
     ]

@@ -11,8 +11,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from kgbench.analysis import dialogue_search
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.selection import ALL, FIRST, select
 from kgbench.characters import one_line
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
@@ -21,6 +19,8 @@ from kgbench.pages.board import bar
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
 from kgbench.record.reading import runs as runs_of
+from kgbench.scores.catalogue import display_names
+from kgbench.scores.selection import ALL, FIRST, select
 
 PAGE = 50  # dialogues of one page
 _LONGEST = 500  # characters of one value
@@ -44,7 +44,7 @@ class DialogueSearch:
     below: float | None = None
     search: str | None = None
     run: str | None = None
-    choice: str = FIRST
+    pass_: str = FIRST
     sort: str = "score"
     reverse: bool = False
     page: int = 1
@@ -60,7 +60,7 @@ class DialogueSearch:
             outcome=texts.get("outcome"),
             search=texts.get("search"),
             run=texts.get("run"),
-            choice=texts.get("pass", FIRST),
+            pass_=texts.get("pass", FIRST),
             reverse=texts.get("order") == "down",
         )
         if search.outcome is not None and search.outcome not in OUTCOMES:
@@ -99,7 +99,7 @@ class DialogueSearch:
             "below": new.below,
             "search": new.search,
             "run": new.run,
-            "pass": None if new.choice == FIRST else new.choice,
+            "pass": None if new.pass_ == FIRST else new.pass_,
             "sort": None if new.sort == "score" else new.sort,
             "order": "down" if new.reverse else None,
             "page": None if new.page == 1 else new.page,
@@ -108,18 +108,18 @@ class DialogueSearch:
 
 
 def all_judged(
-    view: View, suite: str | None, choice: str
+    view: View, suite: str | None, pass_: str
 ) -> list[dialogue_search.JudgedDialogue] | None:
     """Return all judged dialogues of a suite for the cache; ``None`` if they are too many."""
-    selection = select(view, suite, choice)
+    selection = select(view, suite, pass_)
     if dialogue_search.count_dialogues(view, selection) > _MOST:
         return None
     return dialogue_search.judged_dialogues(view, selection)
 
 
-def with_text(view: View, suite: str | None, choice: str, text: str) -> set[str]:
+def with_text(view: View, suite: str | None, pass_: str, text: str) -> set[str]:
     """Return the paths of the dialogues of a suite that have ``text`` in an answer."""
-    return dialogue_search.with_text(view, select(view, suite, choice), text)
+    return dialogue_search.with_text(view, select(view, suite, pass_), text)
 
 
 def listed_dialogues(
@@ -138,7 +138,7 @@ def listed_dialogues(
     """
     search = DialogueSearch(**wanted)
     selection = select(
-        view, suite, search.choice, run=search.run, tasks=search.task, models=search.model
+        view, suite, search.pass_, run=search.run, tasks=search.task, models=search.model
     )
     number = 0 if judged is not None else dialogue_search.count_dialogues(view, selection)
     if number > _MOST:

@@ -32,7 +32,7 @@ _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
 _MOST_SHOWN = 10  # models and runs on the front page
 _PATIENCE = 5.0  # seconds that the overview waits for its leaderboard
-_DEFAULTS = {"score_set": "main", "choice": "first"}  # of a leaderboard
+_DEFAULTS = {"score_set": "main", "pass_": "first"}  # of a leaderboard
 _KEEP = "`kgbench analyze leaderboard --significance --keep` stores the leaderboard"
 
 
@@ -90,14 +90,14 @@ class Pages:
         suite, suites = await self._suite(view, request)
         chosen = {
             name: request.query_params.get(field, _DEFAULTS[name])[:_LONGEST_NAME]
-            for name, field in (("score_set", "set"), ("choice", "pass"))
+            for name, field in (("score_set", "set"), ("pass_", "pass"))
         }
         context: dict[str, Any] = {
             "suite": suite,
             "suites": suites,
             "set": chosen["score_set"],
-            "choice": chosen["choice"],
-            "scope": {"suite": suite, "pass": chosen["choice"]},
+            "pass_": chosen["pass_"],
+            "scope": {"suite": suite, "pass": chosen["pass_"]},
             "board": None,
             "heat": None,
             "described": "",
@@ -163,7 +163,7 @@ class Pages:
         """Return a page of dialogues; all dialogues of a suite are cached per snapshot."""
         fields = asdict(search)
         if search.of_all:
-            chosen = {"suite": suite, "choice": search.choice}
+            chosen = {"suite": suite, "pass_": search.pass_}
             judged = await self._computing.get(view, "judged", **chosen)
             if judged is not None:
                 among = None

@@ -10,11 +10,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from kgbench.analysis.components import measured
 from kgbench.analysis.items import items
-from kgbench.analysis.planning import Claim, plan_from
+from kgbench.analysis.planning import Claim, measured, plan_from
 from kgbench.analysis.reliability import reliability
-from kgbench.analysis.selection import select
+from kgbench.scores.selection import select
 from tests.support.published import aggregates, archives, imported, prompts, records, rounds
 
 

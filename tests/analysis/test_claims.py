@@ -11,11 +11,8 @@ from scipy import stats
 
 from kgbench.analysis import ranking
 from kgbench.analysis.compare import ALL_TASKS, compare
-from kgbench.analysis.declarations import ScoreSet
-from kgbench.analysis.estimands import find_estimand
-from kgbench.analysis.intervals import Bounds
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.matching import TaskValues, matches
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import TaskValues, matches, sides
 from kgbench.analysis.pairs import Verdict, pairs
 from kgbench.analysis.ranking import (
     Rivals,
@@ -24,11 +21,13 @@ from kgbench.analysis.ranking import (
     rank_ranges,
     significantly_worse,
 )
-from kgbench.analysis.score_selectors import Score, Selector
-from kgbench.analysis.scores import ScoreRow
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
 from kgbench.errors import QueryError
+from kgbench.scores.declared import ScoreSet
+from kgbench.scores.inference import find_estimand
+from kgbench.scores.reading import Score, ScoreRow
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
+from kgbench.statistics.intervals import Bounds
 from tests.support.analysis_store import small
 
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kgbench.analysis.clusters import Clusters, Value
 from kgbench.analysis.compare import ALL_TASKS, compare
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.matching import matches
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.pairs import pairs
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
+from kgbench.scores.selection import select
+from kgbench.statistics.clusters import Clusters, Value
 from tests.analysis.test_published import FLASH, GPT35, HAIKU, MINI
 from tests.support.published import imported
 

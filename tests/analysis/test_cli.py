@@ -119,7 +119,6 @@ def test_store_in_use_is_still_analysed(run, location):
     [
         ("analyze", "leaderboard", "--significance"),
         ("analyze", "dialogue"),
-        ("analyze", "characterization"),
         ("analyze", "outcomes", "--task", "Pick-*"),
         ("analyze", "leaderboard", "--explain", "model-a::Pick-*"),
         ("compare", "model-a", "model-b"),

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgbench.analysis.clusters import Clusters, Sums, Value
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.intervals import Bounds, score_interval
-from kgbench.analysis.significance import benjamini_hochberg, paired_test
-from kgbench.analysis.unpaired_difference import UnpairedDifference
+from kgbench.statistics.clusters import Clusters, Sums, Value
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.intervals import Bounds, score_interval
+from kgbench.statistics.significance import benjamini_hochberg, paired_test
+from kgbench.statistics.unpaired_difference import UnpairedDifference
 
 SHARES, DIFFERENCES = Bounds(0.0, 1.0), Bounds(-1.0, 1.0)
 

@@ -9,11 +9,12 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.selection import select
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.stored_results import basis, stored_table
 from kgbench.cli import app
 from kgbench.errors import QueryError
+from kgbench.scores.selection import select
 from kgbench.store import open_reader
 
 CONFIGURATION = """
@@ -71,7 +72,6 @@ def typed(location):
         ("compass", ("--compass", "eswc")),
         ("sizes", ("--metric", "f1", "--task", "RdfFriendCount-*")),
         ("dialogue", ()),
-        ("characterization", ()),
         ("outcomes", ("--model", "*")),
     ],
 )
@@ -107,7 +107,6 @@ def test_scores_are_set_against_what_is_published(typed, tmp_path):
         ("sizes", "baseline:oracle"),
         ("format-preference", "baseline:oracle"),
         ("dialogue", "baseline:oracle"),
-        ("characterization", "baseline:oracle"),
     ],
 )
 def test_each_cell_is_explained(typed, name, cell, location):

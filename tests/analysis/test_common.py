@@ -10,12 +10,13 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.common import of_common_tasks
-from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.selection import select
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import build_app
 from kgbench.errors import QueryError
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import of_common_tasks
 from tests.support.analysis_store import altered, owned
 
 app = build_app(["analyze", "plot"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons, leaders, formats, compasses, sizes, feedback and characteristics, by hand."""
+"""Comparisons, leaders, formats, compasses, sizes and feedback, by hand."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
-from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import ALL_TASKS, compare, flips
 from kgbench.analysis.compass import Axis, Compass, compass_table, find_compass
-from kgbench.analysis.declarations import ScoreGroup, ScoreSet, score_set
-from kgbench.analysis.explain import explain
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import (
     FormatComparison,
@@ -22,19 +20,20 @@ from kgbench.analysis.format_preference import (
     format_preference_details,
     format_preference_table,
 )
-from kgbench.analysis.leaderboard import leaders, standings_table
-from kgbench.analysis.matching import matches
+from kgbench.analysis.leaderboard import standings_table
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.passes import compare_passes
-from kgbench.analysis.rendering import as_latex
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.sizes import sizes
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.worst import explain
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
+from kgbench.scores.declared import ScoreGroup, ScoreSet, score_set
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
+from kgbench.tables import Column, Kind, Table
+from kgbench.tables.rendering import as_latex
 from tests.support.analysis_store import altered, iri, parts, small
 
 FORMATS = FormatComparison(
@@ -142,7 +141,7 @@ def test_groups_weigh_scores_and_pool_deviations():
     """A score is the weighted mean of group means; the deviation is that of the mixture."""
     groups = (
         ScoreGroup("a", (Selector("Pick-turtle"),), Fraction(3)),
-        ScoreGroup("b", (Selector("Mend-*", "combined", 0), Selector("Pick-jsonld"))),
+        ScoreGroup("b", (Selector("Mend-*", "combined", "0"), Selector("Pick-jsonld"))),
         ScoreGroup("none", (Selector("No-*"),), Fraction(5)),
     )
     table = standings_table(small(), select(small()), ScoreSet("g", "G", "", groups=groups))
@@ -229,7 +228,7 @@ def test_compass_by_hand():
     """A radius is the mean of task means; the band is cut to 0..1; missing axes have no radius."""
     axes = (
         Axis("Pick", "Picking", (Selector("Pick-*"),)),
-        Axis("First", "First answers", (Selector("Mend-*", "combined", 0),)),
+        Axis("First", "First answers", (Selector("Mend-*", "combined", "0"),)),
         Axis("None", "Nothing", (Selector("No-*"),)),
     )
     table = compass_table(small(), select(small()), Compass("c", "C", axes, 1.0, population=True))
@@ -293,16 +292,6 @@ def test_feedback_gains_by_hand():
     assert rows["Model B", "all dialogues"]["n"] == 2
 
 
-def test_characterization_by_hand():
-    """Scores by level are means of task means; a task counts in each of its levels."""
-    rows = {
-        (r["level"], r["model"]): r for r in characterization(small(), select(small())).records()
-    }
-    assert rows["understand", "Model A"]["tasks"] == 3
-    assert rows["analyze", "Model A"]["score"] == pytest.approx((11 / 18 + 5 / 12) / 2)
-    assert rows["low", "Model B"]["n"] == 2
-
-
 def test_outcomes_by_hand():
     """Each outcome has its rate among the answers; open dialogues are counted."""
     rows = {(r["task"], r["model"]): r for r in outcomes(small(), select(small())).records()}
@@ -345,22 +334,14 @@ def test_a_cell_is_traced_to_its_dialogues():
     assert rounds.column("round") == [0, 0, 0]
 
 
-def test_rounds_and_characteristics_can_be_traced():
-    """A gain is explained by the answers of every round, a level by all its tasks."""
+def test_rounds_can_be_traced():
+    """A gain is explained by the answers of every round."""
     store, chosen = small(), select(small())
     answers = explain(store, chosen, parts("dialogue", store, chosen), "model-a").values
     of_all = [row for row in feedback(store, chosen).records() if row["model"] == "Model A"]
     n = sum(row["n"] for row in of_all if row["feedback"] == "all dialogues")
     assert answers.column("round").count(0) == n > 0
     assert set(answers.column("part")) == {row["task"] for row in of_all}
-    cells = [r for r in characterization(store, chosen).records() if r["model"] == "Model A"]
-    for cell in cells:
-        place = f"model-a::{cell['characteristic']}/{cell['level']}"
-        assert (
-            len(explain(store, chosen, parts("characterization", store, chosen), place).values.rows)
-            == cell["n"]
-        )
-    assert cells
 
 
 def test_parts_of_declarations_can_be_traced(monkeypatch):

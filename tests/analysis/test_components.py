@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgbench.analysis.components import Components
-from kgbench.analysis.histogram import Histogram
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.power import Components
 
 
 def nested(values):

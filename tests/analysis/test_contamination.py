@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from kgbench.analysis.contamination import contamination, declared
-from kgbench.analysis.selection import select
 from kgbench.connectors import baseline
 from kgbench.errors import QueryError
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.tasks import catalogue
 from tests.support.runs import hold, planned

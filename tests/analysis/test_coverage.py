@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgbench.analysis.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T, Clusters, Sums
-from kgbench.analysis.intervals import Bounds
+from kgbench.statistics.clusters import FEWEST_FOR_INTERVAL, FEWEST_FOR_T, Clusters, Sums
+from kgbench.statistics.intervals import Bounds
 
 DRAWS = 10_000
 GRID = list(product((6, 9, 10, 20, 50), (1, 4, 10), (0.1, 0.5, 0.9)))

@@ -9,11 +9,11 @@ import pytest
 
 from kgbench import resources
 from kgbench.analysis.compass import find_compass
-from kgbench.analysis.declarations import score_set
-from kgbench.analysis.model_records import records
 from kgbench.errors import QueryError, ResourceError
 from kgbench.rdf import queries
 from kgbench.rdf.queries import Query, QueryParameter, bind
+from kgbench.scores.catalogue import records
+from kgbench.scores.declared import score_set
 from kgbench.vocab import XSD
 
 PREFIXES = """
@@ -43,7 +43,7 @@ def test_own_declarations_are_read(tmp_path):
     """Rounds are numbers, axes keep their order, records have sizes and dates."""
     file = tmp_path / "own.ttl"
     file.write_text(PREFIXES + SET + COMPASS + MODEL, encoding="utf-8")
-    assert [selector.round for selector in score_set("mine", file).selectors] == [1]
+    assert [selector.round for selector in score_set("mine", file).selectors] == ["1"]
     assert [axis.name for axis in find_compass("mine", file).axes] == ["A", "B"]
     record = records(file)[0]
     assert (record.parameters, record.context, str(record.released)) == (7.0, 8000, "2025-01-31")

@@ -11,10 +11,10 @@ import pytest
 import kgbench
 from docs.reference_pages import difficulty as page_of_families
 from kgbench.analysis import difficulty as computed
-from kgbench.analysis.tables import Table
 from kgbench.cli import plot
 from kgbench.errors import QueryError
-from kgbench.plots.kinds import find_figure
+from kgbench.plots.figures import find_figure
+from kgbench.tables import Table
 from kgbench.tasks import catalogue
 from tests.support.analysis_store import results, small
 from tests.support.commands import printed as command

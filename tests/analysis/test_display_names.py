@@ -9,10 +9,10 @@ import json
 
 from typer.testing import CliRunner
 
-from kgbench.analysis import scores
-from kgbench.analysis.display_names import display_names, displayed
-from kgbench.analysis.tables import Column, Ref, Table
 from kgbench.cli import app
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import display_names, displayed
+from kgbench.tables import Column, Ref, Table
 from tests.support.analysis_store import altered
 from tests.support.archives import as_json, record_v3
 
@@ -41,7 +41,7 @@ def test_a_record_names_a_model():
 
 def test_a_display_name_selects_its_model():
     """What tables show is accepted wherever a model is named, as is its id."""
-    models = scores.models(renamed(a="gpt-4o-mini-2024-07-18"))
+    models = catalogue.models(renamed(a="gpt-4o-mini-2024-07-18"))
     (iri,) = (model.iri for model in models.values() if model.shown == "ChatGPT 4o-mini")
 
     assert models.fits(iri, "ChatGPT 4o-mini")

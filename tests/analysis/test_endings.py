@@ -8,15 +8,14 @@ import json
 import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.outcome_counts import count_errors
-from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.scores import tasks
-from kgbench.analysis.selection import select
+from kgbench.analysis.outcomes import count_errors, outcomes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
+from kgbench.scores.catalogue import tasks
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.commands import printed
 from tests.support.runs import Stop, hold, planned
@@ -49,8 +48,8 @@ def test_cut_off_answers_that_do_not_parse_count_as_both(looping):
         with executor("local:1") as pool:
             found = reevaluate(store, reading.find_run(store, None), pool, JudgeLimits())
         assert found.comparison.differing == []
-        for choice in ("first", "latest"):
-            chosen = select(store, choice=choice)
+        for pass_ in ("first", "latest"):
+            chosen = select(store, pass_=pass_)
             for make in (leaderboard, task_scores):
                 (row,) = make(store, chosen).records()
                 assert (row["n"], row["unreadable"]) == (1, 1.0)

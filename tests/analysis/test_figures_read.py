@@ -13,12 +13,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from kgbench.analysis.compass import COLUMNS as COMPASS
+from kgbench.analysis.difficulty import SIZE_COLUMNS as SIZES
 from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
-from kgbench.analysis.leaderboard import COLUMNS as LEADERS
-from kgbench.analysis.sizes import COLUMNS as SIZES
+from kgbench.analysis.leaders import COLUMNS as LEADERS
 from kgbench.analysis.standings import COLUMNS as BOARD
-from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.analysis.tool_success import COLUMNS as TOOLS
+from kgbench.analysis.tool_usage import SUCCESS_COLUMNS as TOOLS
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import COLUMNS as BOXES
 from kgbench.plots.box_plots import box_plot
@@ -28,6 +27,7 @@ from kgbench.plots.preference_maps import preference_map
 from kgbench.plots.size_curves import size_figure
 from kgbench.plots.standings import standings_figure
 from kgbench.plots.tool_points import tool_figure
+from kgbench.tables import Column, Kind, Table
 
 
 def some_boxes(task="RdfConnectionExplainStatic-turtle"):

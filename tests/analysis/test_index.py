@@ -14,7 +14,7 @@ from kgbench.analysis import index
 from kgbench.analysis.index import ANALYSES, FIGURES, GROUP, INDEX
 from kgbench.analysis.registry import Analysis, Purpose
 from kgbench.api import results
-from kgbench.plots.kinds import find_figure
+from kgbench.plots.figures import find_figure
 
 
 def test_the_index_has_all_analyses():

@@ -10,20 +10,27 @@ import pytest
 
 from kgbench.analysis import compass
 from kgbench.analysis.case_means import Row, estimate_means
-from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
-from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, estimands, find_estimand
-from kgbench.analysis.histogram import Histogram
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.inference import inference, method
-from kgbench.analysis.intervals import Bounds
-from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.repetitions import Answers, Item
-from kgbench.analysis.selection import select
-from kgbench.analysis.stored_results import basis, store_table
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.stored_results import basis
+from kgbench.analysis.storing import store_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError, ResourceError
 from kgbench.pages.board import board
 from kgbench.plots.standings import standings_figure
+from kgbench.scores.inference import (
+    AVAILABLE,
+    USER_ESTIMANDS,
+    find_estimand,
+    inference,
+    method,
+)
+from kgbench.scores.reading import Answers, Item
+from kgbench.scores.selection import select
+from kgbench.statistics.clusters import FEWEST_FOR_T, least_p
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.intervals import Bounds
 from kgbench.vocab import KGB
 from tests.analysis.test_own import PREFIXES
 from tests.support.analysis_store import graph, iri, owned, results, small
@@ -36,14 +43,13 @@ ASKED_FOR = {
     "leaderboard": ("analysis_scores", {"significance": True}),
     "tasks": ("analysis_scores", {}),
     "dialogue": ("analysis_scores", {}),
-    "characterization": ("analysis_scores", {}),
     "items": ("analysis_scores", {}),
     "pairs": ("analysis_scores", {}),
     "contamination": ("analysis_scores", {}),
 }
 WITHOUT = {
-    "audit", "calibration", "compass", "confusion", "disagreements", "outcomes", "panels",
-    "policies", "published-means", "references", "reliability", "tools",
+    "aspects", "audit", "calibration", "compass", "confusion", "disagreements", "outcomes",
+    "panels", "policies", "published-means", "references", "reliability", "tools",
 }  # fmt: skip
 #: Analyses whose stores are made in other tests, which check the same.
 ELSEWHERE = {
@@ -76,14 +82,14 @@ def test_no_analysis_is_forgotten():
 
 
 @pytest.mark.parametrize("about", [AVAILABLE, *USER_ESTIMANDS])
-@pytest.mark.parametrize("name", ["tasks", "dialogue", "characterization"])
+@pytest.mark.parametrize("name", ["tasks", "dialogue"])
 def test_any_estimand_can_be_asked_for(name, about):
     """Means do not depend on the estimand; only `dialogues` treats dialogues as independent."""
     opened = results(small())
     table = ANALYSES[name](opened.store, opened.selection, estimand=about)
     assert table.context["estimand"] in (about, "cases" if about == "available" else about)
     assert table.context["method"] == ("independent" if about == "dialogues" else "clustered")
-    shown = "gain" if name == "dialogue" else "score" if name == "characterization" else "mean"
+    shown = "gain" if name == "dialogue" else "mean"
     first = ANALYSES[name](opened.store, opened.selection)
     assert table.column(shown) == first.column(shown)
     with pytest.raises(QueryError, match="did you mean"):
@@ -171,7 +177,7 @@ def test_methods_are_declared_with_what_they_are_about():
     for name in ("paired", "formats", "student", "independent"):
         assert inference("cases", name).estimand.name == "dialogues"
     assert inference("repetitions").method.name == "clustered"
-    assert {one.name for one in estimands()} > set(USER_ESTIMANDS)
+    assert [find_estimand(name).name for name in USER_ESTIMANDS] == [*USER_ESTIMANDS]
     with pytest.raises(QueryError, match="InferenceMethod 'guess'"):
         method("guess")
 
@@ -226,10 +232,10 @@ def test_the_least_p_is_that_of_equal_values(number):
 def test_pages_and_legends_name_the_estimand():
     """The leaderboard of a page and the legend of a figure name the estimand of intervals."""
     table = leaders(small(), select(small()))
-    made = board(table, {}, None)
+    made = board(table, {})
     assert made.about == "cases of this kind"
     assert [place["between"] for place in made.places] == ["1 to 2 (a)", "1 to 2 (a)"]
-    assert board(leaderboard(small(), select(small())), {}, None).about is None
+    assert board(leaderboard(small(), select(small())), {}).about is None
     (axes,) = standings_figure(table).axes
     legend = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert any("cases of this kind" in " ".join(text.split()) for text in legend)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from kgbench.analysis.items import CORRELATED, statistics
-from kgbench.analysis.repetitions import Answers, Item
-from kgbench.analysis.scores import Bounds, MetricInfo
+from kgbench.scores.catalogue import MetricInfo
+from kgbench.scores.reading import Answers, Item
+from kgbench.statistics.intervals import Bounds
 from kgbench.vocab import SKOS
 from tests.support.analysis_store import altered, iri, results, small
 

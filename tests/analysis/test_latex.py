@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgbench.analysis.latex import escaped
-from kgbench.analysis.rendering import as_latex
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
+from kgbench.tables import Column, Kind, Table
+from kgbench.tables.latex import escaped
+from kgbench.tables.rendering import as_latex
 
 DPI = 36  # two points are a pixel
 START = "\\documentclass{article}\n\\usepackage{booktabs,longtable}\n\\begin{document}\n"

@@ -6,12 +6,12 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from kgbench.analysis.declarations import ScoreSet
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
+from kgbench.analysis.leaders import leaders
 from kgbench.pages import rendering
 from kgbench.pages.board import board
+from kgbench.scores.declared import ScoreSet
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
 from tests.support.analysis_store import altered
 
 ONLY = ScoreSet("pick", "Pick", "F1", (Selector("Pick-turtle", "f1"),))
@@ -55,7 +55,7 @@ def test_a_model_without_a_test_neither_leads_nor_stands_in_the_way():
     assert rows["silent"]["p_best"] < 0.001
     assert (rows["silent"]["rank_low"], rows["silent"]["rank_high"]) == (2, 3)
     figures = rendering.environment().get_template("figures.html").module
-    page = str(figures.board(board(table, {}, None), lambda _: None, None, lambda *_: None))
+    page = str(figures.board(board(table, {}), lambda _: None, lambda *_: None))
     assert page.count(">leads<") == 1
     assert "1 to 2 (a)" in page
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.characterization import characterization
 from kgbench.analysis.compare import compare
-from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.dialogues import view
-from kgbench.analysis.estimands import find_estimand
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import FormatComparison, Pair, format_preference_table
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.matching import matches
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.scores import histograms
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.sizes import sizes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.rdf import digest, queries
-from tests.support.analysis_store import altered, graph, iri, parts, results, small
+from kgbench.scores.declared import ScoreSet
+from kgbench.scores.inference import find_estimand
+from kgbench.scores.reading import histograms
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
+from kgbench.statistics.histogram import Histogram
+from tests.support.analysis_store import altered, graph, iri, results, small
 
 NO_SCORES = """INSERT DATA { GRAPH <graph/catalogue> { <model/c> a kgb:Model ;
     <http://www.w3.org/2004/02/skos/core#notation> "model-c" ;
@@ -49,31 +48,13 @@ def without(what, graph_="?g"):
 def test_scores_of_tasks_that_the_catalogue_lacks_count_nowhere():
     """An evaluation of an unknown task changes no analysis of the known ones."""
     store, chosen = altered(STRAY), select(small())
-    for analysis in (leaderboard, characterization, feedback, task_scores, leaders):
+    for analysis in (leaderboard, feedback, task_scores, leaders):
         assert analysis(store, chosen) == analysis(small(), chosen)
 
 
-def test_tasks_without_characteristics_are_named():
-    """Tasks without characteristics are noted; if no task has any, there is no table."""
-    levels = "?c kgb:cognitiveProcess ?a ; kgb:knowledgeDimension ?b ; kgb:relationalComplexity ?d"
-    some = altered(without(levels.replace("?c", "<task-class/Mend/2.0>")))
-    table = characterization(some, select(some))
-    assert table.notes[0] == "Not characterised: Mend."
-    assert "factual" not in table.column("level")
-    none = altered(without(levels))
-    with pytest.raises(QueryError, match="no task class with scores is characterised"):
-        characterization(none, select(none))
-
-
-def test_tasks_without_a_main_metric_have_no_part_in_characteristics():
-    """A class without a main metric has no part in levels and gains."""
+def test_tasks_without_a_main_metric_have_no_gain():
+    """A class without a main metric has no part in gains."""
     store = altered(without("<task-class/Mend/2.0> kgb:mainMetric ?m"))
-    tasks = {
-        score.task
-        for scores in parts("characterization", store, select(store)).values()
-        for score in scores
-    }
-    assert tasks == {iri("task/Pick/1.0/Pick-turtle/aa11"), iri("task/Pick/1.0/Pick-jsonld/bb22")}
     with pytest.raises(QueryError, match="no tasks with several rounds"):
         feedback(store, select(store))
 
@@ -136,7 +117,7 @@ def test_formats_without_values_have_no_mark():
         *("pick", "Pick", ("TTL", "JSON")),
         (Pair("Pick", Selector("Pick-turtle"), Selector("Pick-jsonld")),),
     )
-    chosen = select(small(), choice=iri("pass/p2"))
+    chosen = select(small(), pass_=iri("pass/p2"))
     (row, _) = format_preference_table(small(), chosen, declared).records()
     assert (row["model"], row["Pick"]) == ("Model A", None)
 
@@ -231,7 +212,6 @@ CHOSEN = {
     "tasks": task_scores,
     "feedback": feedback,
     "outcomes": outcomes,
-    "characterization": characterization,
 }
 
 
@@ -257,7 +237,7 @@ def test_analyses_from_python_refuse_in_words(name, message):
 
 def test_queries_from_python_take_the_scores_that_count():
     """Graphs are filled in if a query has the parameter; absent values stay absent."""
-    latest = results(small(), choice="latest")
+    latest = results(small(), pass_="latest")
     metric = iri("metric/Pick/1.0/f1")
     table = latest.query("score-rows", metric=metric, model=iri("model/model-a"))
     assert sorted(table.column("value")) == [0.25, 0.5, 0.5, 0.5, 0.75, 1.0]

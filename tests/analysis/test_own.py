@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.declared_scores import check_selectors
-from kgbench.analysis.score_selectors import Selector
 from kgbench.cli import build_app
 from kgbench.engine import prices
 from kgbench.errors import KgbenchError, QueryError, ResourceError
+from kgbench.scores.declared import check_selectors
+from kgbench.scores.selectors import Selector
 from kgbench.vocab import KGB, SKOS
 from tests.support.analysis_store import altered, owned, small
 

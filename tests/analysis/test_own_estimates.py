@@ -13,16 +13,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kgbench.analysis.compare import compare
-from kgbench.analysis.declarations import TESTS
-from kgbench.analysis.estimands import AVAILABLE, USER_ESTIMANDS, find_estimand
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.matching import matches
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
-from kgbench.analysis.tables import Column, Table
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches, sides
 from kgbench.errors import KgbenchError
 from kgbench.rdf import queries
+from kgbench.scores.declared import TESTS
+from kgbench.scores.inference import AVAILABLE, USER_ESTIMANDS, find_estimand
+from kgbench.scores.selection import select
+from kgbench.tables import Column, Table
 from tests.support.analysis_store import altered
 from tests.support.estimates import excluded
 from tests.support.store_kinds import KINDS
@@ -76,10 +75,10 @@ def test_intervals_contain_their_estimates(values):
 def test_intervals_of_every_analysis_contain_their_estimates(kind_of_store):
     """Of every analysis that is declared, in every kind of store, over each suite and choice."""
     for suite in [str(row[0]) for row in queries.rows(kind_of_store, "list-suites")]:
-        for choice in ("first", "latest"):
+        for pass_ in ("first", "latest"):
             for analysis in ANALYSES.values():
                 with suppress(KgbenchError):  # nothing in this store that it is about
-                    selection = select(kind_of_store, suite, choice)
+                    selection = select(kind_of_store, suite, pass_)
                     table = analysis(kind_of_store, selection)
                     assert excluded(table) == []
 

@@ -8,12 +8,12 @@ from collections import Counter
 import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.vocab import KGB
 from tests.support.runs import hold, planned

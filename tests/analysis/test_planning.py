@@ -10,14 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis import planning
-from kgbench.analysis.clusters import Clusters, Sums
-from kgbench.analysis.components import by_model, of_models
-from kgbench.analysis.planning import Claim, DeclaredVariances
-from kgbench.analysis.power import PairedTest, Variances
-from kgbench.analysis.repetitions import Answers, Item
-from kgbench.analysis.selection import select
+from kgbench.analysis.planning import Claim, DeclaredVariances, by_model
 from kgbench.cli import build_app
 from kgbench.errors import QueryError
+from kgbench.scores.reading import Answers, Item
+from kgbench.scores.selection import select
+from kgbench.statistics.clusters import Clusters, Sums
+from kgbench.statistics.power import PairedTest, Variances, of_models
 from kgbench.vocab import DCTERMS, PROV, XSD
 from tests.support.analysis_store import altered, small
 

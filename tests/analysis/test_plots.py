@@ -12,14 +12,11 @@ import pytest
 
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.compass import compass_table, find_compass
+from kgbench.analysis.difficulty import SIZE_COLUMNS as SIZES
 from kgbench.analysis.format_preference import ALL_TASKS
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.leaderboard import COLUMNS as LEADERS
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.selection import select
-from kgbench.analysis.sizes import COLUMNS as SIZES
+from kgbench.analysis.leaders import COLUMNS as LEADERS
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.standings import COLUMNS as BOARD
-from kgbench.analysis.tables import Column, Kind, Table
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import bars, box_plot, distributions
 from kgbench.plots.compasses import compass_figure, overlay_figure
@@ -27,6 +24,9 @@ from kgbench.plots.figures import file_name, line_style, save, size_of, state_di
 from kgbench.plots.preference_maps import preference_map
 from kgbench.plots.size_curves import size_figure
 from kgbench.plots.standings import standings_figure
+from kgbench.scores.selection import select
+from kgbench.statistics.histogram import Histogram
+from kgbench.tables import Column, Kind, Table
 from tests.support.analysis_store import small
 
 MODELS = [f"model-{k:02}" for k in range(45)]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgbench.analysis.intervals import Bounds
 from kgbench.analysis.prediction_powered import (
     CLUSTERS,
     LabelledItem,
@@ -15,6 +14,7 @@ from kgbench.analysis.prediction_powered import (
     powered_mean,
 )
 from kgbench.errors import QueryError
+from kgbench.statistics.intervals import Bounds
 
 
 def drawn(rng, *, labelled, unlabelled, share, right, wrong, size=1):

@@ -8,10 +8,10 @@ import json
 
 import pytest
 
-from kgbench.analysis.declarations import score_set
 from kgbench.analysis.format_preference import ALL_TASKS, format_preference
-from kgbench.analysis.selection import select
 from kgbench.analysis.standings import standings_table
+from kgbench.scores.declared import score_set
+from kgbench.scores.selection import select
 from tests.support.published import imported
 
 HAIKU = "claude-3-5-haiku-20241022"

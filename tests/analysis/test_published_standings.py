@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.printed import printed_rows
-from kgbench.analysis.published_standings import published_sets, with_published
+from kgbench.analysis.leaderboard import printed_rows, published_sets, with_published
 from kgbench.analysis.standings import COLUMNS
-from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
+from kgbench.tables import Table
 from kgbench.vocab import BASE
 
 SUITE = f"{BASE}suite/llm-kg-bench-3"

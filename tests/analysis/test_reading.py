@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.leaderboard import leaderboard, leaders
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.worst import worst_dialogues
 from kgbench.record import invalidation, reading
+from kgbench.scores import catalogue
+from kgbench.scores.reading import histograms, score_rows
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.runs import hold, planned
 
@@ -36,7 +38,7 @@ def store():
 def read(store):
     """Return tables, single scores and the worst dialogues."""
     chosen = select(store)
-    rows = fetch.score_rows(store, chosen, fetch.metrics(store))
+    rows = score_rows(store, chosen, catalogue.metrics(store))
     tables = [make(store, chosen).as_json() for make in ANALYSES]
     return tables, sorted(rows, key=repr), worst_dialogues(store, chosen, 5)
 
@@ -45,16 +47,16 @@ def read(store):
 def test_limits_of_queries_change_nothing(store, monkeypatch, limit):
     """Tables are the same if passes are read one by one, or all metrics, or all values."""
     known = read(store)
-    monkeypatch.setattr(fetch, limit, 0)
+    monkeypatch.setattr(f"kgbench.scores.reading.{limit}", 0)
     assert read(store) == known
 
 
 def test_values_of_a_round_are_those_of_its_rows(store):
     """Histograms of a round have the values that single scores of that round have."""
-    chosen, metrics = select(store), list(fetch.metrics(store))
-    rows = list(fetch.score_rows(store, chosen, metrics))
+    chosen, metrics = select(store), list(catalogue.metrics(store))
+    rows = list(score_rows(store, chosen, metrics))
     for round_ in (0, 1, 7):
-        cells = fetch.histograms(store, chosen, metrics, round_=round_)
+        cells = histograms(store, chosen, metrics, round_=round_)
         values = sorted((c.model, c.metric, v) for c, h in cells.items() for v in h.values())
         expected = sorted((r.model, r.metric, r.value) for r in rows if r.round == round_)
         assert values == expected
@@ -63,6 +65,8 @@ def test_values_of_a_round_are_those_of_its_rows(store):
 
 def test_only_wanted_metrics_are_read(store, monkeypatch):
     """Where a query reads all metrics, the others are left out."""
-    monkeypatch.setattr(fetch, "_FEW_METRICS", 0)
-    (one,) = (iri for iri in fetch.metrics(store) if iri.endswith("FixList/0.3-testing/contentF1"))
-    assert {row.metric for row in fetch.score_rows(store, select(store), [one])} == {one}
+    monkeypatch.setattr("kgbench.scores.reading._FEW_METRICS", 0)
+    (one,) = (
+        iri for iri in catalogue.metrics(store) if iri.endswith("FixList/0.3-testing/contentF1")
+    )
+    assert {row.metric for row in score_rows(store, select(store), [one])} == {one}

@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 from kgbench.analysis.reliability import Reliability, pass_all, pass_at
-from kgbench.analysis.scores import MetricInfo, metrics
 from kgbench.errors import QueryError
+from kgbench.scores.catalogue import MetricInfo, metrics
 from tests.support.analysis_store import altered, iri, results, small
 
 #: Cases c1 and c2 become one case with two repetitions.

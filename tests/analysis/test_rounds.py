@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of counted answers, aspects of task classes, and the default compass."""
+"""The choice of counted answers, and the default compass."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench import resources
-from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.compass import Axis, Compass, compass_of
-from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.explain import explain
 from kgbench.analysis.feedback import feedback
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.matching import matches
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
-from kgbench.analysis.sides import sides
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.worst import explain
 from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import distributions
+from kgbench.scores.declared import ScoreSet, score_set
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
 from kgbench.vocab import BASE
 from tests.support.analysis_store import altered, iri, owned, parts, small
 
@@ -73,9 +71,8 @@ def test_rounds_that_contradict_a_metric_are_refused():
             task_scores(small(), select(small()), metric=metric, round="first")
     with pytest.raises(QueryError, match="'middle' is not a round: choose first, last, best"):
         task_scores(small(), select(small()), round="middle")
-    best = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),)).at("best")
     with pytest.raises(QueryError, match="already says which answers count"):
-        leaders(small(), select(small()), best)
+        ScoreSet("r", "R", "", (Selector("Mend-*", "combined", "0"),)).at("best")
 
 
 def test_rounds_that_no_answers_summarise_are_said():
@@ -100,23 +97,6 @@ def test_leaderboards_and_comparisons_by_first_answers():
     of_tasks = parts("tasks", store, chosen, round="first")
     values = explain(store, chosen, of_tasks, "model-a::Mend-turtle").values
     assert set(values.column("round")) == {0}
-
-
-# --- aspects ------------------------------------------------------------------------------------
-
-
-def test_aspects_are_what_task_classes_declare():
-    """A class has its aspects in words and marks; globs choose classes; no match is refused."""
-    mend, pick = task_aspects(small(), select(small())).records()
-    assert (pick["reads"], pick["writes"]) == ("graph, query", "result set")
-    assert [pick[a] for a in ("syntax_read", "syntax_create", "semantics_read")] == ["x", "-", "x"]
-    assert (mend["reads"], mend["syntax_read"], mend["knowledge_dimension"]) == (
-        *(None, "-"),
-        "factual",
-    )
-    assert len(task_aspects(small(), select(small(), tasks="Pick")).rows) == 1
-    with pytest.raises(QueryError, match="no task class that matches 'X'"):
-        task_aspects(small(), select(small(), tasks="X"))
 
 
 def test_feedback_is_shown_for_chosen_tasks_and_models():
@@ -219,19 +199,6 @@ def test_test_against_the_best_is_chosen_and_named(place):
     rows = printed(place, "analyze", "leaderboard", "--test", "paired")
     assert [row["leads"] for row in rows] == [True, True]
     assert "there is no test 'welch'" in refused(place, "analyze", "leaderboard", "--test", "welch")
-
-
-def test_aspects_are_asked_for_without_scores(place):
-    """Aspects of tasks have no metric and no explanation; contradictory options are refused."""
-    rows = printed(place, "analyze", "tasks", "--aspects", "--task", "Pick")
-    assert [(row["task_class"], row["semantics_read"]) for row in rows] == [("Pick", "x")]
-    for more in (
-        ("--metric", "f1"),
-        ("--round", "first"),
-        ("--explain", "model-a"),
-        ("--run", "r1"),
-    ):
-        refused(place, "analyze", "tasks", "--aspects", *more)
 
 
 def test_default_compass_is_that_of_the_suite(place, tmp_path, monkeypatch):

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from kgbench.analysis.outcome_counts import Ending
-from kgbench.analysis.run_warnings import about_model, is_endless
+from kgbench.analysis.outcomes import Ending
+from kgbench.analysis.run_results import about_model, is_endless
 
 CUT = Counter(
     {Ending("unparsable", "truncated"): 20, Ending("scored", "truncated"): 7, Ending("scored"): 10}

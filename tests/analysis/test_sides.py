@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.sides import sides
+from kgbench.analysis.matching import sides
 from kgbench.errors import QueryError
 from tests.support.analysis_store import small
 

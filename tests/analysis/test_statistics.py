@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.intervals import (
+from kgbench.statistics.histogram import Histogram
+from kgbench.statistics.intervals import (
     Bounds,
     difference_interval,
     mean_interval,
     method_note,
     score_interval,
 )
-from kgbench.analysis.significance import (
+from kgbench.statistics.significance import (
     bootstrap_means,
     bootstrap_p,
     cohens_d,

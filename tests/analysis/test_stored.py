@@ -10,9 +10,10 @@ import pytest
 
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
-from kgbench.analysis.stored_results import basis, store_table, stored_or_computed, stored_table
+from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
+from kgbench.analysis.storing import store_table
 from kgbench.analysis.task_scores import task_scores
+from kgbench.scores.selection import select
 from kgbench.store import Block
 from tests.support.analysis_store import iri, owned, small
 from tests.support.validation import assert_conforms
@@ -84,7 +85,7 @@ def test_anything_that_matters_makes_another_key(kept):
     )
     assert (
         stored_table(
-            store, basis(store, select(store, choice="latest"), ANALYSES["leaderboard"], {})
+            store, basis(store, select(store, pass_="latest"), ANALYSES["leaderboard"], {})
         )
         is None
     )

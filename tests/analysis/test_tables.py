@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.analysis.declarations import ScoreSet
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.rendering import as_terminal
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
 from kgbench.analysis.standings import standings_table
-from kgbench.analysis.tables import Column, Kind, Table, ranks, render
 from kgbench.analysis.task_scores import task_scores
 from kgbench.characters import one_line, visible
 from kgbench.errors import QueryError
+from kgbench.scores.declared import ScoreSet
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
+from kgbench.tables import Column, Kind, Table, ranks, render
+from kgbench.tables.rendering import as_terminal
 from kgbench.vocab import KGB, PROV, XSD
 from tests.support.analysis_store import GraphStore, graph, iri, small
 
@@ -42,9 +42,9 @@ def test_leaderboard_by_hand():
 def test_leaderboard_reads_the_chosen_pass():
     """The first pass counts unless another is chosen; revised scores count once."""
 
-    def picked(choice):
+    def picked(pass_):
         only = ScoreSet("t", "T", "", (Selector("Pick-turtle"),))
-        table = standings_table(small(), select(small(), choice=choice), only)
+        table = standings_table(small(), select(small(), pass_=pass_), only)
         return {row["model"]: (row["score"], row["n"]) for row in table.records() if row["n"]}
 
     assert picked("first")["Model A"] == (pytest.approx(11 / 18), 3)
@@ -83,7 +83,7 @@ def judged_again(*values):
 def test_a_dialogue_judged_again_twice_counts_once():
     """Of several re-evaluations the latest counts, even if each revises the first pass."""
     store = judged_again(0.75, 0.25)
-    chosen = select(store, choice="latest")
+    chosen = select(store, pass_="latest")
     narrowed = replace(chosen, tasks="Pick-turtle", models="model-a")
     table = task_scores(store, narrowed)
     assert table.column("n") == [3]
@@ -95,13 +95,13 @@ def test_overlapping_reevaluations_are_not_guessed_at():
     """If revisions do not determine the latest pass, a pass has to be named."""
     store = judged_again(0.25)
     with pytest.raises(QueryError, match=r"overlap in part.*choose a pass"):
-        select(store, choice="latest")
-    assert select(store, choice=iri("pass/p3")).pass_graphs == (iri("graph/pass/p3"),)
+        select(store, pass_="latest")
+    assert select(store, pass_=iri("pass/p3")).pass_graphs == (iri("graph/pass/p3"),)
 
 
 def test_selectors_choose_rounds_and_metrics():
     """A selector may name a metric, and the round whose answers count."""
-    first_answers = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", 0),))
+    first_answers = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", "0"),))
     table = standings_table(small(), select(small()), first_answers)
     assert {row["model"]: row["score"] for row in table.records()} == {
         "Model A": pytest.approx(0.4),
@@ -143,7 +143,7 @@ def test_suites_are_never_pooled():
     assert select(recorded).suite == iri("suite/kgbench-1")
     chosen = select(recorded, iri("suite/llm-kg-bench-3"))
     assert chosen.pass_graphs == (iri("graph/pass/3"),)
-    assert select(recorded, choice=iri("pass/3")).suite == iri("suite/llm-kg-bench-3")
+    assert select(recorded, pass_=iri("pass/3")).suite == iri("suite/llm-kg-bench-3")
 
 
 def test_unknown_choices_are_refused():
@@ -151,7 +151,7 @@ def test_unknown_choices_are_refused():
     with pytest.raises(QueryError, match=r"no suite 'big'.*small"):
         select(small(), "big")
     with pytest.raises(QueryError, match=r"suite 'small' has no evaluation pass 'urn:p'.*pass/p1"):
-        select(small(), choice="urn:p")
+        select(small(), pass_="urn:p")
 
 
 def test_ranks_share_places():

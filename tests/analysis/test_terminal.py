@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kgbench.analysis.rendering import as_terminal, render
-from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.analysis.terminal import Grid, render_terminal
+from kgbench.tables import Column, Kind, Table
+from kgbench.tables.rendering import as_terminal, render
+from kgbench.tables.terminal import Grid, render_terminal
 
 NAMES = st.text(st.sampled_from("ab-/ 語"), max_size=60).map(str.strip)
 NUMBERS = st.integers(-999, 99_999).map(str)

@@ -10,11 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import kgbench
-from kgbench.analysis.selection import select
-from kgbench.analysis.tool_success import tool_success
-from kgbench.analysis.tool_usage import ALL_TOOLS, NAMELESS, UNKNOWN, tool_usage
+from kgbench.analysis.tool_usage import ALL_TOOLS, NAMELESS, UNKNOWN, tool_success, tool_usage
 from kgbench.cli import app
 from kgbench.errors import QueryError
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.tools import wording
 from tests.support.analysis_store import results, small

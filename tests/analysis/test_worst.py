@@ -7,10 +7,10 @@ from operator import attrgetter
 
 import pytest
 
-from kgbench.analysis.selection import select
 from kgbench.analysis.worst import ScoredDialogue, main_values, worst, worst_dialogues
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores.selection import select
 from tests.support.analysis_store import altered, small
 
 

@@ -5,8 +5,8 @@ import zipfile
 from io import BytesIO
 from xml.etree import ElementTree as ET
 
-from kgbench.analysis.tables import Column, Kind, Table
-from kgbench.analysis.xlsx import as_xlsx
+from kgbench.tables import Column, Kind, Table
+from kgbench.tables.xlsx import as_xlsx
 
 
 def sheets(content):

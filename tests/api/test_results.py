@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import kgbench
-from kgbench.analysis.tables import Column, Table
 from kgbench.api import runs
 from kgbench.api.dialogues import Dialogues
 from kgbench.cli import app
 from kgbench.engine.plans import plan_of
 from kgbench.errors import ConfigurationError, QueryError, ResourceError, StoreError, TaskError
 from kgbench.record.dialogues import dialogues
+from kgbench.tables import Column, Table
 from tests.support.analysis_store import graph, iri, owned, results, small
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m"
@@ -100,7 +100,6 @@ def test_options_are_checked_as_on_the_command_line():
         (lambda: found.reevaluate(timeout=NAN), "timeout: nan is not a finite number"),
         (lambda: found.tasks(round="worst"), "'worst' is not a round"),
         (lambda: found.text2kg(table="all"), "table: choose ontologies, overview"),
-        (lambda: found.tasks(aspects=True, metric="f1"), "aspects describe tasks, not scores"),
         (found.outcomes.figure, "there is no figure of 'outcomes'"),
         (lambda: found.query("SELECT ?s { ?s ?p ?o }", a=1), "only declared queries have param"),
         (lambda: found.query("ASK { ?s ?p ?o }"), "only a SELECT query has a table"),
@@ -299,6 +298,5 @@ def test_store_from_python(tmp_path):
         assert opened.select(models="model-a").tasks().column("n") == [3, 3, 3]
         assert opened.compare("model-a", "model-b").rows
         assert opened.feedback().rows
-        assert opened.characterization().rows
         assert opened.leaderboard(significance=True).rows
         assert bool(opened.sparql("ASK { GRAPH ?g { ?s ?p ?o } }"))

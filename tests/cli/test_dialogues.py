@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis.dialogue_search import SORTS, find_dialogues
-from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.cli.dialogues import Sort
+from kgbench.scores.selection import select
 from tests.support.analysis_store import graph
 
 ORACLE, SILENT = "baseline:oracle", "baseline:silent"

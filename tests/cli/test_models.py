@@ -8,9 +8,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.model_records import records
 from kgbench.cli import app
 from kgbench.errors import QueryError
+from kgbench.scores.catalogue import records
 from kgbench.store import Block, open_store
 from tests.serve import stores
 

@@ -131,7 +131,7 @@ def test_other_names_of_the_command_line_are_unknown():
         ["compare", "a", "b", "--flips"],
         ["compare", "a", "b"],
         ["analyze", "leaderboard"],
-        ["analyze", "tasks", "--aspects"],
+        ["analyze", "tasks"],
     ],
 )
 def test_an_unknown_estimand_is_refused_at_once(words):

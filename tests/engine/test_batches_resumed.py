@@ -13,7 +13,8 @@ from dataclasses import replace
 import pytest
 
 from kgbench.errors import ModelSpecError
-from kgbench.record import Recorder, batches, reading
+from kgbench.record import batches, reading
+from kgbench.record.recorder import Recorder
 from kgbench.store import open_reader, open_store
 from tests.support.batch_runs import ROUNDS, asked_twice, open_batches, started
 from tests.support.runs import Stop, hold

@@ -7,11 +7,12 @@ import pytest
 
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.outcome_counts import count_errors
-from kgbench.analysis.scores import histograms, metrics, tasks
-from kgbench.analysis.selection import select
+from kgbench.analysis.outcomes import count_errors
 from kgbench.errors import StoreError
 from kgbench.record import invalidation, reading
+from kgbench.scores.catalogue import metrics, tasks
+from kgbench.scores.reading import histograms
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.runs import hold, planned
 from tests.support.validation import assert_conforms

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.run_results import run_results
-from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.engine import StopSignal
 from kgbench.record import reading
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.runs import hold, planned
 from tests.support.servers import scripts

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import pytest
 
-from kgbench.analysis.outcome_counts import by_fact
+from kgbench.analysis.outcomes import by_fact
 from kgbench.analysis.run_results import run_results
 from kgbench.analysis.run_totals import totals
 from kgbench.cli.totals import totals_line

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.engine import published
 from kgbench.errors import ConfigurationError, EvaluationError, TaskError
@@ -20,6 +19,7 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import accounts, reading
 from kgbench.reevaluation.passes import reevaluate
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.archives import as_json, dialogue_v3, record_v2
 from tests.support.runs import dialogues_of, hold, planned

@@ -18,7 +18,8 @@ from kgbench.engine import planning, run, run_to_continue
 from kgbench.errors import ModelSpecError, StoreError, TaskError
 from kgbench.execution.pools import executor
 from kgbench.model import Outcome
-from kgbench.record import Recorder, reading
+from kgbench.record import reading
+from kgbench.record.recorder import Recorder
 from kgbench.store import open_reader, open_store
 from kgbench.tasks import catalogue
 from tests.support.runs import dialogues_of, hold, planned
@@ -83,7 +84,7 @@ def test_entries_that_were_forgotten_are_written_again(monkeypatch, remembered):
 def test_oracle_is_perfect_and_silence_is_not():
     """The oracle has the best main score everywhere, and silence nowhere."""
     from kgbench.analysis.leaderboard import leaderboard
-    from kgbench.analysis.selection import select
+    from kgbench.scores.selection import select
 
     with open_store("memory:") as store:
         hold(store, plan_of("baseline:oracle", "baseline:silent"))

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from kgbench import config
 from kgbench.cli import app
-from kgbench.record import Recorder, batches, invalidation, reading
+from kgbench.record import batches, invalidation, reading
+from kgbench.record.recorder import Recorder
 from kgbench.store import open_store
 from tests.support.runs import Stop, hold, planned
 

@@ -10,12 +10,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.tables import Column, Table
 from kgbench.cli import app
 from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.exports.wide_table import LEADING, as_arrow, as_parquet, wide_table
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import open_reader
+from kgbench.tables import Column, Table
 from tests.support.archives import as_json, record_v3
 from tests.support.commands import printed as call
 

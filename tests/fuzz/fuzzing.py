@@ -25,8 +25,6 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from kgbench import config
-from kgbench.analysis.rendering import TEXT_FORMATS
-from kgbench.analysis.tables import Column, Table
 from kgbench.characters import XmlSink, visible
 from kgbench.connectors import chat_completions, extraction
 from kgbench.errors import ImportRefused, KgbenchError, ProviderError
@@ -38,6 +36,8 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.secrets.detection import SecretDetector
 from kgbench.serve.admission import DEEPEST
 from kgbench.store.iris import Iris
+from kgbench.tables import Column, Table
+from kgbench.tables.rendering import TEXT_FORMATS
 from kgbench.testing import example, score
 from kgbench.testing.hostile import FRAGMENTS
 from tests.support.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3

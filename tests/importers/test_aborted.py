@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis.outcome_counts import Errors, count_errors
-from kgbench.analysis.scores import tasks
-from kgbench.analysis.selection import select
+from kgbench.analysis.outcomes import Errors, count_errors
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.model import Outcome
+from kgbench.scores.catalogue import tasks
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
 from tests.support.archives import as_json, dialogue_v3, record_v3

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.analysis.selection import select
-from kgbench.analysis.sizes import sizes
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import ImportRefused
 from kgbench.importers import json_records, yaml_records
@@ -24,6 +23,7 @@ from kgbench.importers.llm_kg_bench import ImportedRun, read_runs
 from kgbench.importers.load import load
 from kgbench.importers.records import read_record
 from kgbench.model import Json, Outcome
+from kgbench.scores.selection import select
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
 from tests.support.archives import as_json, record_v2, write_zip

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from kgbench.analysis.declared_scores import check_selectors
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.score_selectors import Selector
-from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import Summary, load
 from kgbench.model import Outcome
+from kgbench.scores.declared import check_selectors
+from kgbench.scores.selection import select
+from kgbench.scores.selectors import Selector
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
 from tests.support.archives import as_json, dialogue_v3, record_v1, record_v3

@@ -12,11 +12,11 @@ from kgbench.analysis.judge_agreement import agreement
 from kgbench.analysis.judge_biases import biases
 from kgbench.analysis.judge_biases import measured as estimated
 from kgbench.analysis.judge_groups import JudgeGrouping
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import Item, JudgeVerdict
 from kgbench.judges import planning
 from kgbench.judges.rubrics import rubric
 from kgbench.rdf import digest
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, exercises, judged_run, references
 from tests.support.servers.loopback import LoopbackServer

@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis.calibrations import calibration, calibrations
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import verdicts
 from kgbench.cli import app
 from kgbench.judges.calibration import calibration_questions, calibration_set, calibration_sets
 from kgbench.judges.rubrics import all_rubric_versions, rubric
+from kgbench.scores.selection import select
 from kgbench.store import open_reader, open_store
 from tests.support.judge_runs import judged_run
 from tests.support.servers.loopback import LoopbackServer

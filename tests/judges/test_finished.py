@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import verdicts
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, judged_run
 from tests.support.servers.loopback import LoopbackServer

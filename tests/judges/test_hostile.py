@@ -8,8 +8,8 @@ import re
 import pytest
 
 from kgbench.analysis.judge_agreement import agreement
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import verdicts
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, exercises, judged_run
 from tests.support.servers.loopback import LoopbackServer

@@ -8,7 +8,6 @@ import gc
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import judgements, verdicts
 from kgbench.cli import app
 from kgbench.engine.planning import Exercise
@@ -20,6 +19,7 @@ from kgbench.judges.rubrics import KINDS, rubric, rubrics
 from kgbench.model import Case, Outcome
 from kgbench.record import reading
 from kgbench.run_selection import Selection
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.tasks import judge_verdict
 from kgbench.tasks.judge_verdict import stated_verdict

@@ -11,8 +11,8 @@ import sys
 import time
 from collections import Counter
 
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import verdicts
+from kgbench.scores.selection import select
 from kgbench.store import open_reader, open_store
 from tests.support.judge_runs import judged_run
 from tests.support.servers.loopback import LoopbackServer

@@ -12,10 +12,10 @@ from kgbench.analysis import judged_means as means
 from kgbench.analysis.confusion import confusion
 from kgbench.analysis.judge_groups import JudgeGrouping
 from kgbench.analysis.judged_means import judged_means
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import Item, JudgeVerdict
 from kgbench.errors import QueryError
 from kgbench.judges.rubrics import rubric
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, judged_run
 
@@ -148,9 +148,8 @@ def test_a_model_without_errors_has_a_row_with_the_number_needed(store, monkeypa
 
 def test_a_rater_may_be_the_truth(store, monkeypatch):
     """The verdicts of a named rater serve as the truth, and that rater is not judged."""
-    person = next(
-        iri for iri in means.fetch.models(store) if means.fetch.models(store)[iri].id == "oracle"
-    )
+    models = means.catalogue.models(store)
+    person = next(iri for iri, model in models.items() if model.id == "oracle")
     verdicts = drawn(2, 300)
     verdicts += [
         given(one.items[0].model.rpartition("/")[2], one.cluster[1:], None, one.executed, person)

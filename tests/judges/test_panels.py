@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis.panels import panels
-from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.errors import TaskError
 from kgbench.judges.aggregation import SAMPLES, NoVerdictReason, rule, rules
 from kgbench.judges.rubrics import rubric
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, judged_run
 

@@ -15,7 +15,6 @@ from kgbench.analysis.dialogues import view
 from kgbench.analysis.disagreements import disagreements
 from kgbench.analysis.judge_agreement import agreement
 from kgbench.analysis.panels import panels
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import ADJUDICATION, judgements, verdicts
 from kgbench.cli import app
 from kgbench.errors import StoreError
@@ -28,6 +27,7 @@ from kgbench.judges.verdicts import verdicts_about
 from kgbench.record import reading
 from kgbench.record import reviews as record
 from kgbench.run_selection import Selection
+from kgbench.scores.selection import select
 from kgbench.serve.review.queue import ReviewQueue
 from kgbench.store import open_store
 from kgbench.vocab import BASE
@@ -81,7 +81,7 @@ def queued(store, name="correctness", order="random", **chosen):
 
 def csv_of(store):
     """Return an export as CSV."""
-    from kgbench.analysis.rendering import render
+    from kgbench.tables.rendering import render
 
     return render(exported.table(record.reviews(store)), "csv")
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis.estimands import DIALOGUES
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import executions, neighbours, score_tables
 from kgbench.pages.snapshot import MemoryView
+from kgbench.scores.inference import DIALOGUES
+from kgbench.scores.selection import select
 from kgbench.serve import analyses
 from kgbench.vocab import BASE, DCTERMS, KGB, RDF, XSD
 from tests.support.analysis_store import graph
@@ -90,7 +90,7 @@ def test_a_leaderboard_of_many_values_has_no_tests(view, monkeypatch):
     assert not many["board"].intervals
     scores = [[row["score"] for row in each["board"].places] for each in (many, few)]
     assert scores[0] == scores[1]
-    assert "--significance --keep" in many["board"].notes[-1]
+    assert "--significance --keep" in many["board"].table.notes[-1]
     assert many["heat"] == few["heat"]
 
 

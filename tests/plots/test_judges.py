@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from kgbench.analysis.confusion import confusion
 from kgbench.analysis.judge_agreement import agreement
-from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.plots.figures import SIZES
 from kgbench.plots.judge_maps import agreement_map, confusion_map
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, judged_run
 

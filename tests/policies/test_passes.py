@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from kgbench.analysis import policies as analysed
 from kgbench.analysis import stored_results
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.selection import select
 from kgbench.cli import app
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor
@@ -24,6 +23,7 @@ from kgbench.plugins.challenges.published_answers import imported_run
 from kgbench.policies.policy import policies
 from kgbench.record import reading
 from kgbench.reevaluation.passes import ReevaluationResult, reevaluate_stored
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.tasks import catalogue
@@ -86,7 +86,7 @@ def test_a_pass_says_its_policy_and_conforms(store: EmbeddedStore) -> None:
         kinds = [one.kind for one in reading.passes(store, run)]
         assert kinds == ["published", *["policy"] * len(policies())]
         assert reading.find_pass(store, run, "latest").kind == "published"
-    assert select(store, choice="latest").pass_graphs == select(store).pass_graphs
+    assert select(store, pass_="latest").pass_graphs == select(store).pass_graphs
 
 
 def test_scores_are_compared_where_the_policy_is_the_same(store: EmbeddedStore) -> None:

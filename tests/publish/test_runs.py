@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from html import unescape
 
 import pytest
 
 from kgbench import __version__
-from kgbench.analysis.outcome_counts import Ending
+from kgbench.analysis.outcomes import Ending
 from kgbench.pages import run_results, runs, snapshot, things
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB
@@ -134,7 +133,7 @@ def test_outcomes_with_equal_counts_are_ordered(recorded, monkeypatch):
 
     def outcomes(counts):
         results = run_results.RunResults({}, answers={"m": counts})
-        return run_results.presented(results, view, "s", defaultdict(list))["outcomes"]
+        return run_results.presented(results, view)["outcomes"]
 
     one, other = (
         {Ending("scored"): 1, Ending("empty", "truncated"): 2, Ending("empty"): 2},

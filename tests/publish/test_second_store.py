@@ -11,10 +11,10 @@ from math import fsum
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
 from kgbench.record import reading
+from kgbench.scores import catalogue
+from kgbench.scores.selection import select
 from kgbench.store import open_reader
 from tests.publish.reading import unpacked
 from tests.store.servers import Oxigraph
@@ -43,7 +43,7 @@ def test_dump_gives_the_same_leaderboard_elsewhere(recorded, site, tmp_path):
     (dump,) = (site / "data").glob("all.nq*")
     with open_reader(str(recorded)) as store:
         table = leaderboard(store, select(store))
-        main = {fetch.tasks(store)[task].main_metric for task in used(store)}
+        main = {catalogue.tasks(store)[task].main_metric for task in used(store)}
     query = next(
         path
         for path in (site / "queries").glob("score-histograms-*.rq")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.format_preference import (
     ALL_MODELS,
@@ -14,10 +13,11 @@ from kgbench.analysis.format_preference import (
     format_preference_details,
 )
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.selection import select
 from tests.support.analysis_store import graph
 from tests.support.store_kinds import KINDS, succeeded
 
@@ -105,7 +105,7 @@ def test_capabilities_and_formats_by_a_later_version_of_a_class():
 
 def asked(store, name, *columns, **parameters):
     """Return the means and counts of a query by model name and the values of some columns."""
-    names, found = fetch.models(store), {}
+    names, found = catalogue.models(store), {}
     query = queries.load(name)
     at = {column.name: place for place, column in enumerate(query.columns)}
     for row in queries.rows(store, name, **parameters):

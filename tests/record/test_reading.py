@@ -14,7 +14,8 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.model import Call, Outcome, Reply, Turn
-from kgbench.record import Recorder, accounts, identity, reading, recorder
+from kgbench.record import accounts, identity, reading, recorder
+from kgbench.record.recorder import Recorder
 from kgbench.record.reuse import ReusableAnswers
 from kgbench.software import this_software
 from kgbench.store import Block, EmbeddedStore

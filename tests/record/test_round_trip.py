@@ -20,8 +20,10 @@ from kgbench.connectors import extraction
 from kgbench.model import Call, Dialogue, Evaluation, Outcome, Reply, Turn, Usage
 from kgbench.rdf import digest, queries, storable
 from kgbench.rdf.quads import IndexedQuads
-from kgbench.record import Recorder, case_entry, model_entry, reading, task_entry
+from kgbench.record import reading
 from kgbench.record.dialogues import dialogues
+from kgbench.record.entries import case_entry, model_entry, task_entry
+from kgbench.record.recorder import Recorder
 from kgbench.software import this_software
 from kgbench.store import Block, EmbeddedStore
 from kgbench.tasks import catalogue

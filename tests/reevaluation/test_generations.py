@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from kgbench.analysis.selection import select
 from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.engines import engine
 from kgbench.execution.judging import JudgeLimits
@@ -20,6 +19,7 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue, successors, tolerant_parsing
@@ -140,10 +140,10 @@ def test_analyses_follow_a_metric_to_its_successor(tmp_path: Path) -> None:
         reevaluate(store, run_info, pool, JudgeLimits())
         assert_conforms(store)
         means = {
-            (metric, choice): table.rows[0][4]
+            (metric, pass_): table.rows[0][4]
             for metric in ("f1", "recall")
-            for choice in ("first", "latest")
-            if (table := task_scores(store, select(store, choice=choice), metric=metric))
+            for pass_ in ("first", "latest")
+            if (table := task_scores(store, select(store, pass_=pass_), metric=metric))
         }
     assert means == {
         ("f1", "first"): 1.0,

@@ -11,7 +11,6 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.selection import select
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.importers.archives import open_results
@@ -22,6 +21,7 @@ from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
 from kgbench.reevaluation.run_passes import first_pass
 from kgbench.run_selection import Selection
+from kgbench.scores.selection import select
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import KGB, PROV
 from tests.support.runs import hold, planned
@@ -149,7 +149,7 @@ def test_leaderboard_does_not_move(small):
     judge_again(small)
 
     assert leaderboard(small, select(small)).rows == before
-    assert leaderboard(small, select(small, choice="latest")).rows == before
+    assert leaderboard(small, select(small, pass_="latest")).rows == before
 
 
 def test_selection_limits_what_is_judged(small):

@@ -6,7 +6,6 @@ import json
 import pytest
 
 from kgbench.analysis.references import references
-from kgbench.analysis.selection import select
 from kgbench.cli import main
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
@@ -22,6 +21,7 @@ from kgbench.reevaluation.variant_outcomes import (
     variants_obstacle,
 )
 from kgbench.run_selection import Selection
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.registry import stamps
 from kgbench.variants.kinds import VariantKind

@@ -9,10 +9,10 @@ import pytest
 
 from kgbench.analysis.index import ANALYSES, INDEX
 from kgbench.analysis.registry import Parameter
-from kgbench.analysis.rendering import as_csv
-from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
+from kgbench.scores.selection import select
 from kgbench.store import open_reader
+from kgbench.tables.rendering import as_csv
 
 HTML = {"Accept": "text/html"}
 SUITE = "kgbench-1"

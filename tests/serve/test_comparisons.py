@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.selection import select
-from kgbench.analysis.tables import Column, Table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.pages.snapshot import MemoryView
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import select
 from kgbench.serve import comparisons
 from kgbench.serve.comparisons import side_by_side, summary
+from kgbench.tables import Column, Table
 from kgbench.vocab import BASE
 from tests.support.analysis_store import graph
 
@@ -26,7 +27,7 @@ def view():
 @pytest.fixture(scope="module")
 def models(view):
     """Return the names of the models in the store."""
-    return sorted(one.name for one in fetch.models(view).values())
+    return sorted(one.name for one in catalogue.models(view).values())
 
 
 def test_cases_furthest_apart_come_first(view, models):
@@ -38,7 +39,7 @@ def test_cases_furthest_apart_come_first(view, models):
     assert min(spreads) > 0
     assert found["disagreeing"] <= found["compared"]
     for case in found["cases"]:
-        values = [score.mean for _, score in case["scores"]]
+        values = [score for _, score in case["scores"]]
         assert max(values) - min(values) == case["spread"]
         assert len(values) == 2
 
@@ -48,8 +49,8 @@ def test_the_result_comes_first_in_words(view, models):
     found = side_by_side(view, None, models[:2])
     (said,), (tests,) = found["summaries"], found["tests"]
 
-    assert tests.records[-1]["task"] == "All tasks"
-    assert f"a difference of {tests.records[-1]['difference']:+.3f}" in said
+    assert tests.records()[-1]["task"] == "All tasks"
+    assert f"a difference of {tests.records()[-1]['difference']:+.3f}" in said
 
 
 @pytest.mark.parametrize(
@@ -73,12 +74,12 @@ def test_scores_lead_to_the_dialogues_they_come_from(view, models):
     found = side_by_side(view, None, models[:2])
     known = {
         row.dialogue: row.value
-        for row in fetch.score_rows(view, select(view), fetch.metrics(view))
-        if row.metric in {task.main_metric for task in fetch.tasks(view).values()}
+        for row in score_rows(view, select(view), catalogue.metrics(view))
+        if row.metric in {task.main_metric for task in catalogue.tasks(view).values()}
     }
     for case in found["cases"]:
         for dialogue, score in case["scores"]:
-            assert known[dialogue] == score.mean
+            assert known[dialogue] == score
 
 
 def test_more_than_two_models_are_compared_on_what_all_have(view, models):

@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 import pytest
 from starlette.testclient import TestClient
 
-from kgbench.analysis.leaderboard import leaderboard, leaders
-from kgbench.analysis.selection import select
-from kgbench.analysis.stored_results import basis, store_table
+from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaders import leaders
+from kgbench.analysis.stored_results import basis
+from kgbench.analysis.storing import store_table
 from kgbench.pages.filled_queries import filled_query
 from kgbench.rdf import queries
+from kgbench.scores.selection import select
 from kgbench.serve.analyses import ANALYSES as KNOWN
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.app import application
@@ -37,8 +39,8 @@ ARGUMENTS = {
     "choices": {"suite": SUITE},
     "comparison": {"suite": SUITE, "names": ["Oracle", "Oracle"]},
     "dialogues": {"suite": SUITE, "wanted": {"sort": "task"}},
-    "judged": {"suite": SUITE, "choice": "first"},
-    "text": {"suite": SUITE, "choice": "first", "text": "a"},
+    "judged": {"suite": SUITE, "pass_": "first"},
+    "text": {"suite": SUITE, "pass_": "first", "text": "a"},
     "thing": {"iri": f"{BASE}model/oracle", "reveal": False},
     "standings": {"suite": SUITE, "model": None, "task": None},
     "transcript": {"iri": "run/1/oracle/Spell-10/0-d1d1d1d1"},

@@ -8,10 +8,10 @@ import json
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis.tables import Column, Kind, Ref, Table
 from kgbench.errors import StoreError
-from kgbench.pages import contents, home, rendering, score_tables, snapshot, things
+from kgbench.pages import board, contents, home, rendering, score_tables, snapshot, things
 from kgbench.pages.snapshot import MemoryView
+from kgbench.tables import Column, Kind, Ref, Table
 from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF, RDFS, SKOS
 from tests.support.analysis_store import GraphStore
 
@@ -94,7 +94,7 @@ def test_models():
     """A model shows its scores by suite; a model without scores shows none."""
     found = shown(view(), ORACLE)["suites"]
     assert [one["suite"] for one in found] == [OWN]
-    assert [record["task"] for record in found[0]["sheet"].records] == ["Spell-10"]
+    assert found[0]["table"].column("task") == ["Spell-10"]
     assert len(found[0]["boxes"]) == 1
     unknown = view(
         "INSERT DATA { GRAPH <graph/catalogue> { <model/new> a kgb:Model ; skos:notation 'new' } }"
@@ -112,7 +112,7 @@ def test_tasks():
         f"{BASE}case/kgbench-1/Spell/case/a1",
         f"{BASE}case/llm-kg-bench-3/Spell/case/c3",
     ]
-    models = {one["suite"]: [r["model"] for r in one["sheet"].records] for one in found["suites"]}
+    models = {one["suite"]: one["table"].column("model") for one in found["suites"]}
     assert models[OWN] == ["Oracle"]
     assert [one["suite"] for one in shown(view(), MEND)["suites"]] == [OWN]
 
@@ -282,20 +282,21 @@ def test_analyses():
         (Column("model", "Model"), Column("mean", "Mean", Kind.SCORE)),
         ((Ref("Oracle", ORACLE), 0.5),),
         queries=("score-histograms",),
+        context={"suite": OWN},
     )
     recorded = ox.Literal(json.dumps(table.as_json()), datatype=ox.NamedNode(RDF.JSON))
     analysis = f"{BASE}analysis/1"
     said = f"GRAPH <graph/analysis/1> {{ <{analysis}> kgb:tableJson {recorded} }}"
     found = shown(view(without(analysis, "kgb:tableJson"), f"INSERT DATA {{ {said} }}"), analysis)
-    assert found["sheet"].rows[0][0] == ("Oracle", ORACLE, False)
-    assert found["sheet"].rows[0][1].text == "0.500"
-    assert found["sheet"].queries == [("score-histograms", {"suite": OWN})]
-    assert found["choice"] == "first"
+    assert found["table"] == table
+    assert board.asked(found["table"]) == [("score-histograms", {"suite": OWN})]
+    assert board.resource(found["table"].rows[0][0]) == ORACLE
+    assert found["pass_"] == "first"
 
 
 def test_analyses_without_a_readable_table():
     """An unreadable table is not shown, and the page still works."""
-    assert shown(view(), f"{BASE}analysis/1")["sheet"] is None
+    assert shown(view(), f"{BASE}analysis/1")["table"] is None
 
 
 def test_a_model_has_its_place_and_its_published_facts():

@@ -10,11 +10,10 @@ from urllib.parse import parse_qsl
 import pytest
 
 from kgbench.analysis import dialogue_search
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.dialogue_search import SORTS, find_dialogues
-from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.pages.snapshot import MemoryView
+from kgbench.scores.selection import select
 from kgbench.serve import dialogue_lists
 from kgbench.serve.dialogue_lists import DialogueSearch, listed_dialogues
 from kgbench.vocab import BASE
@@ -196,7 +195,7 @@ def test_of_too_many_dialogues_the_worst_are_listed(view, monkeypatch):
 
 def test_a_few_dialogues_are_read_alone(view, monkeypatch):
     """Some dialogues have the same outcomes and scores as among all."""
-    monkeypatch.setattr(fetch, "MOST_PAIRS", 4)
+    monkeypatch.setattr("kgbench.scores.reading.MOST_PAIRS", 4)
     of_all = {one.dialogue: one for one in dialogue_search.judged_dialogues(view, select(view))}
     wanted = sorted(of_all)[::2]
     found = dialogue_search.judged_dialogues(view, select(view), [BASE + one for one in wanted])

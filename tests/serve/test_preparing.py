@@ -8,10 +8,10 @@ import logging
 
 import pytest
 
-from kgbench.analysis import scores
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import MemoryView
 from kgbench.pages.things import label
+from kgbench.scores import catalogue
 from kgbench.serve import service
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.refusals import Refused
@@ -145,8 +145,8 @@ def test_names_are_read_once_from_a_snapshot(result_store, monkeypatch):
     memory = MemoryView(opened.database, BASE)
     assert [found(memory), found(memory)] == [{"a": 1}, {"a": 1}]
     assert read == [opened, memory, memory]
-    assert scores.models(opened) == scores.models(memory)
-    assert type(scores.models(opened)) is scores.Models
+    assert catalogue.models(opened) == catalogue.models(memory)
+    assert type(catalogue.models(opened)) is catalogue.Models
 
 
 def test_labels_are_those_of_the_database(result_store, monkeypatch):

@@ -9,6 +9,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.pages import runs
+from kgbench.pages.board import asked
 from kgbench.pages.snapshot import MemoryView
 from kgbench.record import reading
 from kgbench.serve.analyses import ANALYSES
@@ -43,7 +44,11 @@ def test_links_of_a_run_read_its_scores_only(view):
     for run in reading.runs(view):
         own = {run.graph, *(one.graph for one in reading.passes(view, run))}
         page = runs.run_page(view, run.iri, reveal=False)
-        links = [*page["board"].queries, *page["heat"].queries, *page["asked"]["outcomes"]]
+        links = [
+            *asked(page["board"].table),
+            *asked(page["heat"].table),
+            *page["queries"]["outcomes"],
+        ]
         assert "score-histograms" in {name for name, _ in links}
         for name, parameters in links:
             query = ANALYSES["example"](view, parameters={"name": name, **parameters})
@@ -57,17 +62,17 @@ def test_links_of_a_suite_read_all_its_runs(view):
     board = ANALYSES["leaderboard"](view, suite=None)["board"]
     (found,) = {
         frozenset(graphs_in(ANALYSES["example"](view, parameters={"name": name, **parameters})))
-        for name, parameters in board.queries
+        for name, parameters in asked(board.table)
         if name == "score-histograms"
     }
     assert len(found) == len(list(reading.runs(view))) == 2
 
 
-@pytest.mark.parametrize("choice", ["latest", "first"])
-def test_links_keep_the_pass(view, choice):
+@pytest.mark.parametrize("pass_", ["latest", "first"])
+def test_links_keep_the_pass(view, pass_):
     """A link names the pass that the leaderboard shows, unless it is the first."""
-    board = ANALYSES["leaderboard"](view, suite=None, choice=choice)["board"]
-    passes = {parameters.get("pass") for _, parameters in board.queries}
-    assert passes == {None if choice == "first" else choice}
-    for name, parameters in board.queries:
+    board = ANALYSES["leaderboard"](view, suite=None, pass_=pass_)["board"]
+    passes = {parameters.get("pass") for _, parameters in asked(board.table)}
+    assert passes == {None if pass_ == "first" else pass_}
+    for name, parameters in asked(board.table):
         assert ANALYSES["example"](view, parameters={"name": name, **parameters})

@@ -70,11 +70,10 @@ def test_times_that_cannot_be_compared_have_no_length():
 def test_scores_beyond_the_scale_have_no_bar(value):
     """A score that is not between 0 and 1 has no bar and no colour."""
     assert bar(value) is None
-    assert heat(value, 1).step is None
+    assert value is None or heat(value) == "unscaled"
 
 
 def test_bars_and_cells_show_the_score():
-    """The length of a bar and the step of a cell grow with the score; intervals are clipped."""
+    """The length of a bar and the colour of a cell follow the score; intervals are clipped."""
     assert bar(0.25, -0.5, 0.5) == (25.0, 0.0, 50.0)
-    assert [heat(value, 1).step for value in (0, 0.26, 1)] == [0, 3, 10]
-    assert [heat(value, 1).short for value in (0.5, 1, -0.5)] == [".50", "1.00", "-0.50"]
+    assert [heat(value) for value in (0, 0.26, 1)] == ["heat-0", "heat-3", "heat-10"]

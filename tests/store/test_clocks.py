@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.record import Recorder, identity, reading
+from kgbench.record import identity, reading
+from kgbench.record.recorder import Recorder
 from kgbench.store import Block, Iris, open_reader, open_store, snapshots
 
 pytestmark = pytest.mark.parametrize(

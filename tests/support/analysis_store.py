@@ -10,9 +10,9 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgbench.analysis.index import ANALYSES
-from kgbench.analysis.selection import Selection
 from kgbench.api.connection import Connection
 from kgbench.api.results import Results
+from kgbench.scores.selection import Selection
 from kgbench.store import Block, EmbeddedStore, Iris, open_store
 from kgbench.vocab import BASE, KGB
 

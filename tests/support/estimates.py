@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgbench.analysis.tables import Table
+from kgbench.tables import Table
 
 TOLERANCE = 1e-9
 #: Columns of estimates by the column of the lower end; the first that a table has counts.

@@ -5,7 +5,6 @@ import json
 from collections import Counter
 
 from kgbench.analysis.references import references
-from kgbench.analysis.selection import select
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import executor
@@ -15,6 +14,7 @@ from kgbench.importers.load import load
 from kgbench.reevaluation.comparison import report
 from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.run_selection import Selection
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.variants.kinds import VariantKind
 

@@ -31,7 +31,7 @@ from kgbench.plugins.challenges import text2sparql_questions
 from kgbench.plugins.challenges.text2sparql_files import Answer, SystemFiles
 from kgbench.policies.policy import policy
 from kgbench.rdf import canonical_json, digest, double, string
-from kgbench.record import Recorder
+from kgbench.record.recorder import Recorder
 from kgbench.software import Software
 from kgbench.store.iris import Iris, id_from, slug
 from kgbench.store.protocol import Block, Store

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.repetitions import Item
 from kgbench.exports.outgoing_run import OutgoingRun
+from kgbench.scores.reading import Item
+from kgbench.statistics.histogram import Histogram
 
 
 @dataclass(frozen=True, slots=True)

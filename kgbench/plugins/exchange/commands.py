@@ -170,7 +170,7 @@ def eee(
     *,
     folder: OutFolder,
     store: options.Store = None,
-    choice: options.Pass = "first",
+    pass_: options.Pass = options.FIRST,
     organisation: Annotated[
         str, typer.Option("--organisation", metavar="NAME", help="The evaluating organisation.")
     ] = "unknown",
@@ -207,7 +207,7 @@ def eee(
     from kgbench.store import open_reader
 
     level = options.Redact.GOLD if samples else options.Redact.ANSWERS
-    wanted = export_options.run_selection(run, choice, level, unprotected)
+    wanted = export_options.run_selection(run, pass_, level, unprotected)
     results = export_options.read(wanted, store)
     with open_reader(store) as opened:
         judged = judge_cells(opened, results, selected_run(opened, wanted).iri)

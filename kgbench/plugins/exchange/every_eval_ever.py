@@ -20,8 +20,6 @@ from typing import Any
 
 from kgbench import resources
 from kgbench.analysis.case_means import Row, estimate_means
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import CONFIDENCE, Bounds
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.judges.prompts import prompt_template
@@ -31,6 +29,8 @@ from kgbench.plugins.exchange import agentic
 from kgbench.plugins.exchange.cells import Cell, cells
 from kgbench.plugins.exchange.judge_scores import JudgeCell
 from kgbench.rdf.declared import shipped
+from kgbench.scores.inference import inference
+from kgbench.statistics.intervals import CONFIDENCE, Bounds
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 

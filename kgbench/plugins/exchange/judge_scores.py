@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.repetitions import Item
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import Judgement, judgements, verdicts
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.judges.rubrics import Rubric
 from kgbench.plugins.exchange.cells import Cell
+from kgbench.scores.reading import Item
+from kgbench.scores.selection import select
+from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 
 

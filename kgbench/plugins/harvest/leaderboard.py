@@ -15,21 +15,21 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.declarations import ScoreSet
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.selection import FIRST, Selection, select
 from kgbench.analysis.standings import Standing, standings
-from kgbench.analysis.tables import Column, Kind, Table, Value, ranks
 from kgbench.errors import QueryError
 from kgbench.plugins.harvest import sources
 from kgbench.plugins.harvest.shared_runs import uncounted_runs
 from kgbench.plugins.harvest.sources import HarvestedSource
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.declared import ScoreSet
+from kgbench.scores.reading import Score
+from kgbench.scores.selection import FIRST, Selection, select
 from kgbench.signing.key_list import KeyList
+from kgbench.statistics.histogram import Histogram
 from kgbench.store import open_reader
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value, ranks
 
 COLUMNS = (
     Column("rank", "Rank", Kind.COUNT),
@@ -179,7 +179,7 @@ def _source_groups(
                 continue
             if not selection.pass_graphs:
                 continue
-            tasks = fetch.tasks(store)
+            tasks = catalogue.tasks(store)
             results = [s for s in standings(store, selection, combined_by, tasks) if s.parts]
             if not results:
                 continue
@@ -189,8 +189,8 @@ def _source_groups(
             ):
                 step = row["extraction"]
                 steps[row["model"].value].add("" if step is None else step.value)
-            models = fetch.models(store)
-            metrics = fetch.metrics(store)
+            models = catalogue.models(store)
+            metrics = catalogue.metrics(store)
             names = {s.model: models.name(s.model) for s in results}
             names |= {iri: f"{task.name} {task.version}" for iri, task in tasks.items()}
             names |= {iri: metric.name for iri, metric in metrics.items()}
@@ -309,7 +309,7 @@ def _p_differ(parts: Iterable[Histogram]) -> float | None:
     """Return the smallest p-value of Welch's test between two groups, with Holm's correction."""
     from scipy import stats  # type: ignore[import-untyped]
 
-    from kgbench.analysis.significance import holm
+    from kgbench.statistics.significance import holm
 
     p_values = []
     for first, second in combinations(parts, 2):

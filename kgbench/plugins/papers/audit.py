@@ -15,10 +15,7 @@ from typing import Final
 
 from kgbench.analysis import policies as by_policies
 from kgbench.analysis import references
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.registry import Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.execution.on_variants import VariantOutcome
 from kgbench.model import Case, Outcome, Verdict
 from kgbench.plugins.papers import published_means as means
@@ -28,7 +25,11 @@ from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation import policy_causes
 from kgbench.reevaluation.comparison import UNEXPLAINED, is_same_value
 from kgbench.reevaluation.variant_outcomes import command
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS: Final = (
     Column("finding", "Finding"),
@@ -70,7 +71,7 @@ def audit(store: Store, selection: Selection) -> Table:
     0
     """
     answers = list(_answers(store, selection))
-    models = fetch.models(store)
+    models = catalogue.models(store)
     published = means.published_means(store, selection)
     rows = [
         *_means(published),
@@ -96,7 +97,7 @@ def _answers(store: Store, selection: Selection) -> Iterator[_Answer]:
     here = judged.get(means.POLICY, {})
     scores: dict[str, dict[str, float]] = defaultdict(dict)
     origins: dict[str, tuple[str, str]] = {}
-    for row in fetch.score_rows(store, selection, names):
+    for row in score_rows(store, selection, names):
         scores[row.dialogue][names[row.metric]] = row.value
         origins[row.dialogue] = row.model, row.case
     cases: dict[str, Case] = {}
@@ -129,7 +130,7 @@ def _means(published: Table) -> Iterator[tuple[Value, ...]]:
             )
 
 
-def _cells(answers: Sequence[_Answer], models: fetch.Models) -> Iterator[tuple[Value, ...]]:
+def _cells(answers: Sequence[_Answer], models: catalogue.Models) -> Iterator[tuple[Value, ...]]:
     """Yield the number of answers whose scores match the published ones, then each mismatch.
 
     A row for a mismatch has its cause.

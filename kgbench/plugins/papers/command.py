@@ -46,9 +46,9 @@ def reproduce(
     from importlib.util import find_spec
 
     from kgbench import files
-    from kgbench.analysis.rendering import render
     from kgbench.plugins.papers import reproduction as papers
     from kgbench.store import open_reader
+    from kgbench.tables.rendering import render
 
     selected = papers.chosen(names or [])
     drawing = find_spec("matplotlib") is not None

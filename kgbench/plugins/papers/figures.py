@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgbench.analysis.display_names import display_names
-from kgbench.analysis.tables import Table
 from kgbench.plots.box_plots import BOXES, distributions
-from kgbench.plots.kinds import Layout, find_figure
+from kgbench.plots.figures import Layout, find_figure
 from kgbench.plugins.papers.reproduction import Reproduced
+from kgbench.scores.catalogue import display_names
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

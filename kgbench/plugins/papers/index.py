@@ -18,6 +18,11 @@ INDEX: Mapping[str, Entry] = {
         Purpose.PAPERS,
         "Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.",  # noqa: E501
     ),
+    "aspects": Entry(
+        "kgbench.plugins.papers.aspects:aspects",
+        Purpose.PAPERS,
+        "Show what task classes read, write and demand; no scores.",
+    ),
     "audit": Entry(
         "kgbench.plugins.papers.audit:audit",
         Purpose.PAPERS,

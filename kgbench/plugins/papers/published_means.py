@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Final
 
-from kgbench.analysis import scores as fetch
 from kgbench.analysis.registry import Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, ranks
 from kgbench.model import Json
 from kgbench.policies.policy import policy
 from kgbench.rdf import queries
 from kgbench.record import reading
+from kgbench.scores import catalogue
+from kgbench.scores.reading import score_rows
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, ranks
 
 QUERIES: Final = ("published-means", "score-rows")
 POLICY: Final = "text2sparql-2025"
@@ -105,7 +106,7 @@ def published_means(store: Store, selection: Selection) -> Table:
             row.model,
         )
     )
-    models = fetch.models(store)
+    models = catalogue.models(store)
     return Table(
         title=f"Published means ({selection.suite_name})",
         columns=COLUMNS,
@@ -138,7 +139,7 @@ def _answers(store: Store, selection: Selection) -> dict[str, list[_Answer]]:
     tasks: dict[str, dict[str, str]] = {}
     scores: dict[str, dict[str, float]] = {}
     origins: dict[str, tuple[str, str]] = {}
-    for row in fetch.score_rows(store, selection, names):
+    for row in score_rows(store, selection, names):
         scores.setdefault(row.dialogue, {})[names[row.metric]] = row.value
         origins[row.dialogue] = row.model, row.task
         if row.task not in tasks:
@@ -214,7 +215,7 @@ def _is_ranked(row: _Row) -> bool:
 
 
 def _notes(
-    rows: Sequence[_Row], answers: dict[str, list[_Answer]], models: fetch.Models
+    rows: Sequence[_Row], answers: dict[str, list[_Answer]], models: catalogue.Models
 ) -> tuple[str, ...]:
     if not rows:
         return ("no published means: 'kgbench import text2sparql DIR' imports them",)

@@ -14,23 +14,23 @@ from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from functools import cache
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.aspects import task_aspects
 from kgbench.analysis.compass import compass_table, find_compass
-from kgbench.analysis.declarations import score_set
+from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.format_preference import format_preference
-from kgbench.analysis.leaderboard import leaders
-from kgbench.analysis.model_records import recorded, records
-from kgbench.analysis.printed import printed_rows
-from kgbench.analysis.rendering import as_markdown
-from kgbench.analysis.selection import Selection, select
-from kgbench.analysis.sizes import sizes
-from kgbench.analysis.tables import Column, Kind, Table, Value
+from kgbench.analysis.leaderboard import printed_rows
+from kgbench.analysis.leaders import leaders
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.plugins.papers import text2kg
+from kgbench.plugins.papers.aspects import aspects
 from kgbench.rdf.declared import shipped
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import recorded, records
+from kgbench.scores.declared import score_set
+from kgbench.scores.selection import Selection, select
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
+from kgbench.tables.rendering import as_markdown
 from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
 
 AGREES, DIFFERS, NO_RESULTS = "agrees", "differs", "no results"
@@ -54,7 +54,7 @@ SUMMARY = (
     Column("note", "Note"),
 )
 ANALYSES: Mapping[str, Callable[[Store, Selection, Mapping[str, str]], Table]] = {
-    "aspects": lambda store, chosen, _: task_aspects(store, chosen),
+    "aspects": lambda store, chosen, _: aspects(store, chosen),
     "compass": lambda store, chosen, arguments: compass_table(
         store, chosen, find_compass(arguments["compass"])
     ),
@@ -306,7 +306,7 @@ def _named_models(store: Store, printed: Iterable[str]) -> dict[str, set[str]]:
 
     A paper's name is the label of a model's record (``queries/models.ttl``), or a glob over ids.
     """
-    model_records, models = records(), fetch.models(store)
+    model_records, models = records(), catalogue.models(store)
     names: dict[str, set[str]] = {}
     for model in models.values():
         record = recorded(model.id, model_records)

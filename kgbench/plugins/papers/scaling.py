@@ -10,20 +10,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from kgbench.analysis.declarations import ScoreSet, score_set
-from kgbench.analysis.inference import inference
-from kgbench.analysis.intervals import half_width
-from kgbench.analysis.model_records import ModelRecord, own_records, recorded, records
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, SetName, analysis
-from kgbench.analysis.score_selectors import Score
-from kgbench.analysis.scores import models
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.significance import two_sided
 from kgbench.analysis.standings import parts_of_set, standings_table
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.errors import QueryError
 from kgbench.nearest import nearest
+from kgbench.scores.catalogue import ModelRecord, models, own_records, recorded, records
+from kgbench.scores.declared import ScoreSet, score_set
+from kgbench.scores.inference import inference
+from kgbench.scores.reading import Score
+from kgbench.scores.selection import Selection
+from kgbench.statistics.intervals import half_width
+from kgbench.statistics.significance import two_sided
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Kind, Table, Value
 
 ALL_FAMILIES = "all"
 POINTS = (

@@ -15,17 +15,18 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.histogram import Histogram, mean
-from kgbench.analysis.inference import INDEPENDENT, inference
-from kgbench.analysis.intervals import Bounds, method_note, score_interval
-from kgbench.analysis.printed import printed_rows
+from kgbench.analysis.leaderboard import printed_rows
 from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.rdf import queries
+from kgbench.scores import catalogue
+from kgbench.scores.inference import INDEPENDENT, inference
+from kgbench.scores.reading import selection_test
+from kgbench.scores.selection import Selection
+from kgbench.statistics.histogram import Histogram, mean
+from kgbench.statistics.intervals import Bounds, method_note, score_interval
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue
+from kgbench.tables import Column, Kind, Table, Value
+from kgbench.tasks import catalogue as task_classes
 
 _SHARE = Bounds(0.0, 1.0)  # all metrics of the task are precision, recall, F1 or a share
 METRICS = (
@@ -103,10 +104,10 @@ def subsets(store: Store) -> list[Subset]:
 def results(store: Store, selection: Selection) -> list[Result]:
     """Read the values of every model on every subset, by task class."""
     by_iri = {subset.iri: subset for subset in subsets(store)}
-    names = {iri: n for c in _CLASSES for n, iri in catalogue.metric_iris(c).items()}
-    classes = {iri: task.class_name for iri, task in fetch.tasks(store).items()}
-    models = fetch.models(store)
-    selected = fetch.selection_test(store, selection)
+    names = {iri: n for c in _CLASSES for n, iri in task_classes.metric_iris(c).items()}
+    classes = {iri: task.class_name for iri, task in catalogue.tasks(store).items()}
+    models = catalogue.models(store)
+    selected = selection_test(store, selection)
     cells: dict[tuple[str, str, str], dict[str, dict[float, int]]] = {}
     rows = queries.rows(
         store,
@@ -221,7 +222,7 @@ def averages(store: Store, selection: Selection) -> Table:
     groups = _grouped(store, selection)
     rows: list[tuple[Value, ...]] = []
     for key, group in sorted(groups.items()):
-        for name in (m for m in catalogue.task_class(key[3]).metrics if _has_metric(group, m)):
+        for name in (m for m in task_classes.task_class(key[3]).metrics if _has_metric(group, m)):
             histograms = [result.whole(name) for result in group]
             micro = Histogram.pooled(histograms)
             macro = Histogram.of(values.mean for values in histograms if values.mean is not None)

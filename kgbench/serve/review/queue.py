@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgbench import clock
-from kgbench.analysis.selection import select
 from kgbench.analysis.verdicts import EXECUTION, Judgement, is_person, judgements, verdicts
 from kgbench.errors import StoreError
 from kgbench.judges.planning import (
@@ -26,6 +25,7 @@ from kgbench.record import reviews as record
 from kgbench.record.reading import RunInfo
 from kgbench.record.reviews import Review
 from kgbench.record.verdicts import Item
+from kgbench.scores.selection import select
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store

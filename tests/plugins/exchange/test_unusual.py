@@ -140,8 +140,8 @@ def test_failed_calls_have_no_answer(recorded):
 def test_the_pass_is_chosen(recorded):
     """A pass is chosen by IRI or number, or as first or latest; an unknown one is an error."""
 
-    def f1(choice):
-        run = outgoing(recorded, run=iri("run/1"), choice=choice)
+    def f1(pass_):
+        run = outgoing(recorded, run=iri("run/1"), pass_=pass_)
         return [
             value
             for verdicts in run.verdicts.values()

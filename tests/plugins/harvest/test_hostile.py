@@ -8,12 +8,12 @@ import os
 import pytest
 import zstandard
 
-from kgbench.analysis.declarations import score_set
 from kgbench.errors import ImportRefused, QueryError
 from kgbench.net.limits import Budget
 from kgbench.plugins.harvest.downloads import Source
 from kgbench.plugins.harvest.harvester import harvest
 from kgbench.plugins.harvest.leaderboard import combined_leaderboard
+from kgbench.scores.declared import score_set
 from kgbench.signing import proofs
 from tests.plugins.harvest.conftest import harvested, renew, seal, tampered
 from tests.publish.conftest import command

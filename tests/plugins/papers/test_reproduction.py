@@ -12,8 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench import resources
-from kgbench.analysis.printed import printed_rows
-from kgbench.analysis.selection import select
+from kgbench.analysis.leaderboard import printed_rows
 from kgbench.analysis.task_scores import task_scores
 from kgbench.cli import app
 from kgbench.errors import QueryError
@@ -21,6 +20,7 @@ from kgbench.importers import text2kgbench
 from kgbench.importers.load import load
 from kgbench.plugins.papers import reproduction as papers
 from kgbench.plugins.papers.reproduction import AGREES, DIFFERS, NO_RESULTS, UNEXPLAINED, Published
+from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests import documented
 from tests.support.analysis_store import iri, owned, small

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.model_records import records
-from kgbench.analysis.selection import select
 from kgbench.errors import QueryError
 from kgbench.plugins.papers.scaling import line, points_and_trends, scaling
+from kgbench.scores.catalogue import records
+from kgbench.scores.selection import select
 from tests.support.analysis_store import altered, small
 
 OWN = """

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from kgbench.analysis.printed import printed_rows
-from kgbench.analysis.selection import Selection, select
+from kgbench.analysis.leaderboard import printed_rows
 from kgbench.cli import app
 from kgbench.importers import text2kgbench
 from kgbench.importers.load import load
 from kgbench.plugins.papers import text2kg
+from kgbench.scores.selection import Selection, select
 from kgbench.store.embedded import EmbeddedStore
 from tests.support import text2kg_data
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kgbench.analysis.clusters import FEWEST_FOR_T, Clusters, least_p
-from kgbench.analysis.intervals import Bounds, Interval, combined_interval
-from kgbench.analysis.significance import equivalence_p, two_sided
+from kgbench.statistics.clusters import FEWEST_FOR_T, Clusters, least_p
+from kgbench.statistics.intervals import Bounds, Interval, combined_interval
+from kgbench.statistics.significance import equivalence_p, two_sided
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kgbench.analysis.histogram import Histogram
+from kgbench.statistics.histogram import Histogram
 
 CONFIDENCE = 0.95  # of every interval that tables and figures show
 METHODS = {

@@ -1,60 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading of scores from a store, and of the catalogue that gives names to IRIs."""
+"""Tasks, metrics and models of a store: names that are unique within it, and published facts."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from fnmatch import fnmatchcase
-from functools import cache
-from typing import Any, NamedTuple
+from pathlib import Path
 
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.intervals import UNBOUNDED, Bounds
-from kgbench.analysis.model_records import recorded, records
-from kgbench.analysis.selection import ALL, Selection
-from kgbench.analysis.superseding_metrics import SupersedingMetrics
-from kgbench.analysis.tables import Ref
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
 from kgbench.rdf import queries
+from kgbench.rdf.declared import Declared, shipped
+from kgbench.rdf.declared_terms import read_declarations
+from kgbench.statistics.intervals import UNBOUNDED, Bounds
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
-
-#: The queries by which an analysis chooses its scores and names tasks, metrics and models.
-CHOOSING = ("list-passes", "list-suites", "list-tasks", "list-metrics", "list-models")
-HISTOGRAMS = ("score-histograms", "superseding-metrics")
-CASES = ("case-histograms", "superseding-metrics")
-ROWS = ("score-rows", "superseding-metrics")
-MOST_PAIRS = 5_000  # of graphs with metrics, or dialogues, in a query; each needs 10 kB of memory
-_FEW_METRICS = 40  # up to this number, looking up each is faster than reading all scores
-_FEW_VALUES = 20
-_NARROW = 3  # models or tasks named in a query, whose parameters are combined with each other
-
-
-class Cell(NamedTuple):
-    """The scores of one model on one task by one metric; ``round`` is set if one was requested."""
-
-    model: str
-    task: str
-    metric: str
-    round: int | None = None
-
-
-class ScoreRow(NamedTuple):
-    """One score with its model, task, metric, case, dialogue and evaluation (IRIs)."""
-
-    model: str
-    task: str
-    metric: str
-    round: int | None
-    case: str
-    iteration: int
-    value: float
-    dialogue: str
-    evaluation: str
+from kgbench.tables import Ref, Table, Value
+from kgbench.vocab import DCTERMS, KGB, RDFS, SCHEMA
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,132 +133,6 @@ class Models(dict[str, ModelInfo]):
         return matching[0]
 
 
-def histograms(
-    store: Store, selection: Selection, metrics: Iterable[str], *, round_: int | None = None
-) -> dict[Cell, Histogram]:
-    """Read the values of ``metrics`` (IRIs) per model and task; with ``round_``, of one round."""
-    counts: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
-    for cell, row in read_scores(store, selection, "score-histograms", metrics, round=round_):
-        counts[cell][float(row["value"].value)] += int(row["count"].value)
-    return {cell._replace(round=round_): Histogram(values) for cell, values in counts.items()}
-
-
-def score_rows(
-    store: Store,
-    selection: Selection,
-    metrics: Iterable[str],
-    *,
-    model: str | None = None,
-    values: Sequence[float] | None = None,
-    dialogues: Sequence[str] | None = None,
-) -> Iterator[ScoreRow]:
-    """Yield every single value of ``metrics`` (IRIs), of one ``model`` (IRI) if given.
-
-    ``values`` are the wanted ones, a hint by which the engine reads less; other values may come.
-    ``dialogues`` (IRIs) restricts them to a few dialogues.
-    """
-    narrowed: dict[str, Any] = {"dialogue": dialogues}
-    if values is not None and len(values) <= _FEW_VALUES:
-        narrowed["value"] = values
-    if model is not None:
-        narrowed["model"] = model
-    for cell, row in read_scores(store, selection, "score-rows", metrics, **narrowed):
-        yield ScoreRow(
-            cell.model,
-            cell.task,
-            cell.metric,
-            round_of(row),
-            row["case"].value,
-            int(row["iteration"].value),
-            float(row["value"].value),
-            row["dialogue"].value,
-            row["evaluation"].value,
-        )
-
-
-def read_scores(
-    store: Store, selection: Selection, query: str, metrics: Iterable[str], **parameters: Any
-) -> Iterator[tuple[Cell, Any]]:
-    """Run a query of scores for ``metrics`` (IRIs); yield each row with its cell.
-
-    Scores of a re-evaluation by a superseding metric belong to the cell of the earlier one. Many
-    passes are read one part after the other, so rows of a cell may come several times.
-    """
-    wanted, later = set(metrics), SupersedingMetrics(store, selection)
-    selected, queried = selection_test(store, selection), later.with_later(wanted)
-    dialogues = parameters.get("dialogue")
-    metric = queried if dialogues is None and len(queried) <= _FEW_METRICS else None
-    narrowed = {**narrowing(store, selection, dialogues), **parameters}
-
-    @cache  # cells are few, and rows may be millions
-    def cell_of(model: str, task: str, recorded: str) -> Cell | None:
-        of_task = later.of_task(task, recorded)
-        return Cell(model, task, of_task) if of_task in wanted and selected(model, task) else None
-
-    combined = (metric, dialogues, narrowed.get("value"))
-    most = max(MOST_PAIRS // math.prod(len(one) for one in combined if one), 1)
-    for start in range(0, len(selection.pass_graphs), most):
-        narrowed["passGraph"] = list(selection.pass_graphs[start : start + most])
-        for row in queries.run(store, query, metric=metric, latest=selection.latest, **narrowed):
-            cell = cell_of(row["model"].value, row["task"].value, row["metric"].value)
-            if cell is not None:
-                yield cell, row
-
-
-def round_of(row: Any) -> int | None:
-    """Return the round of a row; ``None`` is the whole dialogue."""
-    return None if row["round"] is None else int(row["round"].value)
-
-
-def selection_test(store: Store, selection: Selection) -> Callable[[str, str], bool]:
-    """Return a predicate of model and task (IRIs): whether their scores are selected.
-
-    Raises :class:`~kgbench.errors.QueryError` where a glob matches no task or model of the store.
-    """
-    if selection.tasks == ALL and selection.models == ALL:
-        return lambda _model, _task: True
-    chosen_models, chosen_tasks = _selected(store, selection)
-    return lambda model, task: model in chosen_models and task in chosen_tasks
-
-
-def narrowing(
-    store: Store, selection: Selection, dialogues: Sequence[str] | None = None
-) -> dict[str, list[str] | None]:
-    """Return values for the parameters ``model`` and ``task`` of a query, by which it reads less.
-
-    A value is ``None`` unless the glob of the selection matches few models or tasks, which an
-    engine finds faster than by a full scan, or if there are ``dialogues`` (IRIs), which it finds
-    faster still. Rows must still pass :func:`selection_test`.
-    """
-    values: dict[str, list[str] | None] = {"model": None, "task": None}
-    if dialogues is not None or (selection.tasks, selection.models) == (ALL, ALL):
-        return values
-    models_, tasks_ = _selected(store, selection)
-    globs = (("model", models_, selection.models), ("task", tasks_, selection.tasks))
-    for name, iris, glob in globs:
-        if glob != ALL and len(iris) <= _NARROW:
-            values[name] = sorted(iris)
-    return values
-
-
-def _selected(store: Store, selection: Selection) -> tuple[set[str], set[str]]:
-    """Return the models and tasks (IRIs) that the globs of a selection match."""
-    all_models, all_tasks = models(store), tasks(store)
-    chosen_models = {iri for iri in all_models if all_models.fits(iri, selection.models)}
-    chosen_tasks = {iri for iri, task in all_tasks.items() if task.fits(selection.tasks)}
-    for kind, glob, chosen, all_names in (
-        ("task label", selection.tasks, chosen_tasks, [task.name for task in all_tasks.values()]),
-        ("model", selection.models, chosen_models, [model.name for model in all_models.values()]),
-    ):
-        if not chosen:
-            listed = ", ".join(sorted(all_names))
-            raise QueryError(f"no {kind} matches '{glob}'; there are: {listed}")
-    return chosen_models, chosen_tasks
-
-
-# --- names ----------------------------------------------------------------------------------
-
-
 @cache_per_snapshot
 def tasks(store: Store) -> dict[str, TaskInfo]:
     """Return the tasks of the catalogue, by IRI."""
@@ -388,3 +228,110 @@ def _unique(labelled: list[tuple[str, str]]) -> dict[str, str]:
         iri: label if len(holders[label]) == 1 else f"{label} [{iri.rpartition('/')[2]}]"
         for iri, label in labelled
     }
+
+
+COLUMN = "model"
+
+
+def display_names(store: Store) -> dict[str, str]:
+    """Return the display name of each model of a store, by its name in the catalogue."""
+    return {model.name: model.shown for model in models(store).values()}
+
+
+def model_names(store: Store) -> dict[str, str]:
+    """Return the display name of each model, by IRI."""
+    return {model.iri: model.shown for model in models(store).values()}
+
+
+def displayed(table: Table, names: Mapping[str, str]) -> Table:
+    """Replace the names in the column of models by display names.
+
+    >>> from kgbench.tables import Column, Table
+    >>> table = Table("Scores", (Column("model", "Model"),), (("org/small-7b",),))
+    >>> displayed(table, {"org/small-7b": "Small 7B"}).rows
+    (('Small 7B',),)
+    """
+    if COLUMN not in table.names:
+        return table
+    index = table.names.index(COLUMN)
+
+    def shown(value: Value) -> Value:
+        name = names.get(str(value))
+        if name is None:
+            return value
+        return value.relabelled(name) if isinstance(value, Ref) else name
+
+    return replace(
+        table,
+        rows=tuple((*row[:index], shown(row[index]), *row[index + 1 :]) for row in table.rows),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """Published facts about a model; unknown ones are ``None``. Parameters are in units of 10^9.
+
+    ``active`` is the number of parameters used per token, which is less than ``parameters`` for a
+    mixture of experts. ``glob`` matches the identifiers of the model.
+    """
+
+    label: str
+    glob: str
+    family: str
+    parameters: float | None
+    active: float | None
+    context: int | None
+    released: date | None
+    license: str | None
+
+    def describes(self, model_id: str) -> bool:
+        """Return whether the record describes the model with this identifier."""
+        return fnmatchcase(model_id, self.glob)
+
+
+def records(file: Path | None = None) -> list[ModelRecord]:
+    """Return the model records of the user's file, which take precedence, and the shipped ones."""
+    return own_records(file) + _read(shipped("queries", "models.ttl"))
+
+
+def own_records(file: Path | None) -> list[ModelRecord]:
+    """Return the model records of the user's file; an empty list without a file."""
+    return [] if file is None else _read(read_declarations(file))
+
+
+def family_of(model: str, model_records: Sequence[ModelRecord]) -> str:
+    """Return the recorded family of a model (id); a model without a record is its own family."""
+    record = recorded(model, model_records)
+    return model if record is None else record.family
+
+
+def recorded(model_id: str, model_records: Sequence[ModelRecord]) -> ModelRecord | None:
+    """Return the first of the ``model_records`` that describes the model with this identifier."""
+    return next((record for record in model_records if record.describes(model_id)), None)
+
+
+def _read(declared: Declared) -> list[ModelRecord]:
+    model_records = []
+    for node in declared.instances(KGB.ModelRecord):
+        parameters = declared.read(node, KGB.parameterCount, _size)
+        context = declared.read(node, KGB.contextLength, _size)
+        model_records.append(
+            ModelRecord(
+                label=declared.required(node, RDFS.label),
+                glob=declared.required(node, KGB.matches),
+                family=declared.required(node, KGB.family),
+                parameters=parameters,
+                active=declared.read(node, KGB.activeParameterCount, _size) or parameters,
+                context=None if context is None else int(context),
+                released=declared.read(node, DCTERMS.issued, date.fromisoformat),
+                license=declared.text(node, SCHEMA.license),
+            )
+        )
+    return model_records
+
+
+def _size(text: str) -> float:
+    size = float(text)
+    if not 0 < size < math.inf:
+        raise ValueError("a size must be a positive number")  # its logarithm is taken
+    return size

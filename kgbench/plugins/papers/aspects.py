@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Column, Table, Value
+from kgbench.analysis.registry import Purpose, analysis
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
+from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
+from kgbench.tables import Column, Table, Value
 from kgbench.vocab import KGB
 
 SPARQL_ASPECTS = ("syntax-read", "syntax-create", "semantics-read", "semantics-create")
@@ -39,12 +40,16 @@ COLUMNS = (
 QUERIES = ("task-aspects",)
 
 
-def task_aspects(store: Store, selection: Selection) -> Table:
-    """Tabulate the task classes of the catalogue whose descriptions declare aspects, one per row.
+@analysis("aspects", Purpose.PAPERS)
+def aspects(store: Store, selection: Selection) -> Table:
+    """Show what task classes read, write and demand; no scores.
 
-    Aspects of SPARQL are ``x`` where a task class tests them, else ``-``; several values are
-    separated by commas. The glob of the selection is over names of task classes. Raises
-    :class:`~kgbench.errors.QueryError` where no class matches.
+    Aspects of SPARQL are x where a task class tests them, else -. The glob of tasks is over names
+    of task classes.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.aspects().column("task_class")
+    []
     """
     facts: dict[str, dict[str, set[str]]] = {}
     for _, name, aspect, value in queries.rows(store, "task-aspects"):

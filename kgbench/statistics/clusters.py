@@ -16,8 +16,8 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from kgbench.analysis.cluster_rows import ROUNDING, ClusterRows
-from kgbench.analysis.intervals import (
+from kgbench.statistics.cluster_rows import ROUNDING, ClusterRows
+from kgbench.statistics.intervals import (
     Bounds,
     Interval,
     clopper_pearson,
@@ -27,7 +27,7 @@ from kgbench.analysis.intervals import (
     wilson,
     with_one_more,
 )
-from kgbench.analysis.significance import equivalence_p, two_sided
+from kgbench.statistics.significance import equivalence_p, two_sided
 
 FEWEST_FOR_T = 10
 """Below this number of clusters, tests are permutation tests, and only bounded means get intervals.
@@ -287,8 +287,8 @@ class Clusters:
         error, adjusted by the squared ratio of Student's quantiles for the number of clusters and
         for :attr:`freedom` (after Korn and Graubard 1998), as if one more
         cluster lay at the end of the range
-        (:func:`~kgbench.analysis.intervals.with_one_more`). Where clusters do not vary, it is
-        :func:`~kgbench.analysis.intervals.constant_interval`. Without bounds, or with clusters
+        (:func:`~kgbench.statistics.intervals.with_one_more`). Where clusters do not vary, it is
+        :func:`~kgbench.statistics.intervals.constant_interval`. Without bounds, or with clusters
         outside of them, it is Student's t interval. ``None`` below :data:`FEWEST_FOR_INTERVAL`
         clusters, for Student's below :data:`FEWEST_FOR_T` that vary, and where a stratum has one
         cluster: the mean then does not cover all values.

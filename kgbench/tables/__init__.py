@@ -227,7 +227,7 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Return the table as HTML for a notebook; all recorded text is escaped."""
-        from kgbench.analysis.rendering import as_html
+        from kgbench.tables.rendering import as_html
 
         return as_html(self)
 
@@ -244,7 +244,7 @@ def ranks(scores: Sequence[float | None]) -> list[int | None]:
 
 
 def render(table: Table, form: str) -> str:
-    """Return the table as text; see :func:`kgbench.analysis.rendering.render`."""
-    from kgbench.analysis import rendering
+    """Return the table as text; see :func:`kgbench.tables.rendering.render`."""
+    from kgbench.tables import rendering
 
     return rendering.render(table, form)

@@ -19,11 +19,12 @@ from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from kgbench.analysis.tables import Column, Kind, Table, Value
 from kgbench.characters import one_line
+from kgbench.tables import Column, Kind, Table, Value
 
 if TYPE_CHECKING:
-    from kgbench.analysis.terminal import Grid
+    from kgbench.tables.terminal import Grid
+
 
 _SMALLEST_P = 0.0001
 _DIGITS = {Kind.SCORE: 3, Kind.P: 4}
@@ -138,8 +139,8 @@ def _html_text(text: str) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Return the table in LaTeX; see :mod:`kgbench.analysis.latex`."""
-    from kgbench.analysis import latex
+    """Return the table in LaTeX; see :mod:`kgbench.tables.latex`."""
+    from kgbench.tables import latex
 
     marks = [column.kind is Kind.MARK for column in table.columns]
     notes = [one_line(note) for note in table.notes]
@@ -156,7 +157,7 @@ TEXT_FORMATS: dict[str, Callable[[Table], str]] = {
 
 def as_terminal(table: Table, width: int | None = None) -> str:
     """Render the table for a terminal of ``width`` columns; ``None`` is as wide as needed."""
-    from kgbench.analysis import terminal
+    from kgbench.tables import terminal
 
     text = terminal.render_terminal(one_line(table.title), _grid(table), width)
     lines = [
@@ -169,7 +170,7 @@ def as_terminal(table: Table, width: int | None = None) -> str:
 
 def _grid(table: Table) -> Grid:
     """Return the cells of the table as single lines of text for people."""
-    from kgbench.analysis import terminal
+    from kgbench.tables import terminal
 
     return terminal.Grid(
         [one_line(column.title) for column in table.columns],
@@ -199,7 +200,7 @@ def render(table: Table, form: str) -> str:
     Raises :class:`ValueError` for another format.
     """
     if form == "table":
-        from kgbench.analysis import terminal
+        from kgbench.tables import terminal
 
         bounded = sys.stdout.isatty() or "COLUMNS" in os.environ
         text = as_terminal(table, shutil.get_terminal_size().columns if bounded else None)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as RDF Data Cubes, in the form with one observation per measure (``qb:measureType``).
+"""Keeping of tables in a store: with their provenance, and as RDF Data Cubes.
+
+A cube has one observation per measure (``qb:measureType``).
 
 The dimensions are the suite, the choice of the pass, and the models, tasks, metrics or axes of the
 rows; the measures are the columns that the vocabulary declares. A missing value is ``NaN`` and a
@@ -12,11 +14,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 
-from kgbench.analysis.inference import inference_statements
-from kgbench.analysis.tables import Ref, Table, Value
-from kgbench.rdf import double, integer, string
-from kgbench.vocab import DQV, KGB, QB, RDF, RDFS, XSD
+from kgbench import clock
+from kgbench.analysis.stored_results import Basis
+from kgbench.rdf import double, integer, json_literal, moment, queries, string
+from kgbench.record.entries import registry_entry
+from kgbench.scores.inference import inference_statements
+from kgbench.software import this_software
+from kgbench.store.iris import new_id
+from kgbench.store.protocol import Block, Store
+from kgbench.tables import Ref, Table, Value
+from kgbench.vocab import DCTERMS, DQV, KGB, PROV, QB, RDF, RDFS, XSD
 
 DIMENSIONS: Mapping[str, str] = {
     "model": KGB.model,
@@ -171,3 +180,66 @@ def _structure(dataset: str, structure: str, roles: list[tuple[str, str]]) -> It
         if role == QB.dimension and term != QB.measureType:
             yield f"<{term}> <{RDF.type}> <{QB.DimensionProperty}> ."
             yield f"<{term}> <{RDFS.range}> <{_RANGES.get(term, XSD.string)}> ."
+
+
+def store_table(store: Store, inputs: Basis, table: Table, started: datetime) -> str:
+    """Write a table and its provenance into a new graph; returns the IRI of the analysis.
+
+    Nothing is written where the store already has a result for these inputs.
+    """
+    for analysis, _ in queries.rows(store, "stored-analysis", key=inputs.key):
+        return str(analysis)
+    number = new_id()
+    analysis = store.iris.mint("analysis", analysis=number)
+    graph = store.iris.mint("analysisGraph", analysis=number)
+    lines = [*_activity(store, analysis, inputs, table, started)]
+    dataset = f"{analysis}/table"
+    if is_cube(table):
+        selection = inputs.selection
+        lines += cube_triples(table, dataset, selection.suite, selection.pass_)
+        lines.append(f"<{dataset}> <{PROV.wasGeneratedBy}> <{analysis}> .")
+        lines.append(f"<{dataset}> <{RDFS.label}> {string(table.title)} .")
+    store.write([Block(graph, lines), Block(store.iris.catalogue, registry_entry(graph, analysis))])
+    return analysis
+
+
+def _activity(
+    store: Store, analysis: str, inputs: Basis, table: Table, started: datetime
+) -> list[str]:
+    node = f"<{analysis}>"
+    software = this_software()
+    used_queries = [queries.load(name) for name in table.queries]
+    lines = [
+        f"{node} <{RDF.type}> <{KGB.Analysis}> .",
+        f"{node} <{RDF.type}> <{PROV.Activity}> .",
+        f"{node} <{RDFS.label}> {string(table.title)} .",
+        f"{node} <{KGB.analysisName}> {string(inputs.name)} .",
+        f"{node} <{KGB.analysisKey}> {string(inputs.key)} .",
+        f"{node} <{KGB.passChoice}> {string(inputs.selection.pass_)} .",
+        f"{node} <{KGB.suite}> <{inputs.selection.suite}> .",
+        f"{node} <{KGB.parameters}> {json_literal(dict(inputs.arguments))} .",
+        f"{node} <{KGB.tableJson}> {json_literal(table.as_json())} .",
+        f"{node} <{PROV.startedAtTime}> {moment(started)} .",
+        f"{node} <{PROV.endedAtTime}> {moment(clock.now())} .",
+        f"{node} <{PROV.wasAssociatedWith}> <{software.iri(store.iris)}> .",
+        *software.entry(store.iris),
+        *inference_statements(analysis, table),
+    ]
+    for number, (graph, stamp) in enumerate(sorted(inputs.stamps.items())):
+        usage = f"<{analysis}/usage/{number}>"
+        lines += [
+            f"{node} <{KGB.readGraph}> <{graph}> .",
+            f"{node} <{PROV.qualifiedUsage}> {usage} .",
+            f"{usage} <{RDF.type}> <{PROV.Usage}> .",
+            f"{usage} <{PROV.entity}> <{graph}> .",
+            f"{usage} <{KGB.stampAtUse}> {integer(int(stamp))} .",
+        ]
+    for query in used_queries:
+        text = f"{analysis}/query/{query.name}"
+        lines += [
+            f"{node} <{PROV.used}> <{text}> .",
+            f"<{text}> <{RDF.type}> <{PROV.Entity}> .",
+            f"<{text}> <{DCTERMS.isVersionOf}> <https://w3id.org/kgbench/query/{query.name}> .",
+            f"<{text}> <{KGB.digest}> {string(query.digest)} .",
+        ]
+    return lines

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kgbench.analysis.tables import Value
 from kgbench.config.names import suites_of_judgements
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
@@ -16,6 +15,7 @@ from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
+from kgbench.tables import Value
 from kgbench.vocab import BASE
 
 FIRST = "first"
@@ -29,14 +29,14 @@ class Selection:
 
     ``suite`` is an IRI and ``suite_name`` its display name. ``pass_graphs`` hold the evaluations
     that count; if ``latest`` is ``True``, revised evaluations are left out. ``run_graphs`` hold the
-    judged dialogues. ``choice`` is ``first``, ``latest`` or the IRI of a single pass. ``tasks`` and
+    judged dialogues. ``pass_`` is ``first``, ``latest`` or the IRI of a single pass. ``tasks`` and
     ``models`` are globs over task labels and over model ids or names; ``run`` is the IRI of the
     only run that counts, if any.
     """
 
     suite: str
     suite_name: str
-    choice: str
+    pass_: str
     pass_graphs: tuple[str, ...]
     run_graphs: tuple[str, ...]
     latest: bool | None = None
@@ -47,7 +47,7 @@ class Selection:
     @property
     def context(self) -> dict[str, Value]:
         """The entries for the context of a table."""
-        return {"suite": self.suite, "pass": self.choice, **self.narrowed}
+        return {"suite": self.suite, "pass": self.pass_, **self.narrowed}
 
     @property
     def narrowed(self) -> dict[str, Value]:
@@ -72,7 +72,7 @@ class _Pass:
 def select(
     store: Store,
     suite: str | None = None,
-    choice: str = FIRST,
+    pass_: str = FIRST,
     *,
     run: str | None = None,
     tasks: str = ALL,
@@ -81,7 +81,7 @@ def select(
     """Select the scores of one suite, with one pass per dialogue.
 
     ``suite`` is a name or an IRI; the default is the suite of the newest run, ignoring those of
-    judges. ``choice`` is ``first`` (the pass recorded live or published), ``latest`` (for each
+    judges. ``pass_`` is ``first`` (the pass recorded live or published), ``latest`` (for each
     dialogue the pass that was registered last, by the rule of its task class) or the IRI of a pass.
     ``run`` is the id, IRI or label of the only run that counts; ``tasks`` and ``models`` are globs
     over task labels and over model ids or names. Raises :class:`~kgbench.errors.QueryError` when
@@ -92,17 +92,17 @@ def select(
     if of_run is not None:
         passes = [p for p in passes if p.run_graph == of_run.graph]
         suite = suite or of_run.suite
-    suite_iri, name = _suite(store, suite, choice, passes)
-    chosen = [p for p in passes if p.suite == suite_iri and _counts(p, choice)]
+    suite_iri, name = _suite(store, suite, pass_, passes)
+    chosen = [p for p in passes if p.suite == suite_iri and _counts(p, pass_)]
     if not chosen:
-        raise QueryError(_no_pass(choice, name, passes))
+        raise QueryError(_no_pass(pass_, name, passes))
     revised: bool | None = None
-    if choice == LATEST:
+    if pass_ == LATEST:
         chosen, revised = _latest(store, chosen)
     return Selection(
         suite=suite_iri,
         suite_name=name,
-        choice=choice,
+        pass_=pass_,
         pass_graphs=tuple(sorted({p.graph for p in chosen})),
         run_graphs=tuple(sorted({p.run_graph for p in chosen})),
         latest=revised,
@@ -142,8 +142,8 @@ def _latest(store: Store, passes: list[_Pass]) -> tuple[list[_Pass], bool | None
     determine the latest one of each dialogue; the user must then choose a pass.
     """
     by_run: dict[str, list[_Pass]] = {}
-    for pass_ in reversed(passes):  # in the order of registration
-        by_run.setdefault(pass_.run_graph, []).append(pass_)
+    for each in reversed(passes):  # in the order of registration
+        by_run.setdefault(each.run_graph, []).append(each)
     latest: list[_Pass] = []
     partly_revised = False
     for of_run in by_run.values():
@@ -153,24 +153,24 @@ def _latest(store: Store, passes: list[_Pass]) -> tuple[list[_Pass], bool | None
         judged = _judged(store, of_run, unrevised=None)
         unrevised = _judged(store, of_run, unrevised=True)
         later: set[str] = set()
-        for pass_ in of_run:
-            last = judged[pass_.graph] - later
+        for each in of_run:
+            last = judged[each.graph] - later
             if not last:
                 continue
-            latest.append(pass_)
-            if last != judged[pass_.graph]:
+            latest.append(each)
+            if last != judged[each.graph]:
                 partly_revised = True
-                if unrevised[pass_.graph] != last:
+                if unrevised[each.graph] != last:
                     raise QueryError(
                         f"re-evaluations overlap in part, so 'latest' is ambiguous for some "
-                        f"dialogues of <{pass_.run_graph}>: choose a pass"
+                        f"dialogues of <{each.run_graph}>: choose a pass"
                     )
-            later |= judged[pass_.graph]
+            later |= judged[each.graph]
     return latest, True if partly_revised else None
 
 
 def _judged(store: Store, passes: list[_Pass], *, unrevised: bool | None) -> dict[str, set[str]]:
-    dialogues: dict[str, set[str]] = {pass_.graph: set() for pass_ in passes}
+    dialogues: dict[str, set[str]] = {each.graph: set() for each in passes}
     for graph, dialogue in queries.rows(
         store, "judged-dialogues", passGraph=list(dialogues), latest=unrevised
     ):
@@ -210,15 +210,13 @@ def _suites(store: Store) -> dict[str, str]:
     }
 
 
-def _counts(pass_: _Pass, choice: str) -> bool:
-    if choice == FIRST:
-        return pass_.kind in reading.ORIGINAL
-    return choice == pass_.iri or (choice == LATEST and pass_.kind != reading.POLICY)
+def _counts(each: _Pass, pass_: str) -> bool:
+    if pass_ == FIRST:
+        return each.kind in reading.ORIGINAL
+    return pass_ == each.iri or (pass_ == LATEST and each.kind != reading.POLICY)
 
 
-def _suite(
-    store: Store, requested: str | None, choice: str, passes: list[_Pass]
-) -> tuple[str, str]:
+def _suite(store: Store, requested: str | None, pass_: str, passes: list[_Pass]) -> tuple[str, str]:
     suites = _suites(store)
     if not suites:
         raise QueryError(
@@ -232,9 +230,9 @@ def _suite(
         raise QueryError(
             f"there is no suite '{requested}' in {store.location}; there are: {listed}"
         )
-    for pass_ in passes:
-        if pass_.iri == choice:
-            return pass_.suite, suites[pass_.suite]
+    for each in passes:
+        if each.iri == pass_:
+            return each.suite, suites[each.suite]
     of_answers = {iri: name for iri, name in suites.items() if iri not in suites_of_judgements()}
     judged = {p.run_graph for p in passes if p.suite in of_answers and _counts(p, FIRST)}
     runs = [run for run in _runs(store).values() if run.graph in judged]
@@ -244,10 +242,8 @@ def _suite(
     return next(iter((of_answers or suites).items()))
 
 
-def _no_pass(choice: str, suite: str, passes: list[_Pass]) -> str:
-    if choice in (FIRST, LATEST):
-        return f"no evaluation pass of suite '{suite}' counts as '{choice}'"
+def _no_pass(pass_: str, suite: str, passes: list[_Pass]) -> str:
+    if pass_ in (FIRST, LATEST):
+        return f"no evaluation pass of suite '{suite}' counts as '{pass_}'"
     examples = ", ".join(p.iri for p in passes[:5]) or "none"
-    return (
-        f"suite '{suite}' has no evaluation pass '{choice}'; there are: first, latest, {examples}"
-    )
+    return f"suite '{suite}' has no evaluation pass '{pass_}'; there are: first, latest, {examples}"

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from kgbench.analysis.cluster_rows import ROUNDING
-from kgbench.analysis.histogram import Histogram, mixture
-from kgbench.analysis.intervals import CONFIDENCE, Interval, half_width
+from kgbench.statistics.cluster_rows import ROUNDING
+from kgbench.statistics.histogram import Histogram, mixture
+from kgbench.statistics.intervals import CONFIDENCE, Interval, half_width
 
 
 class TTest(NamedTuple):

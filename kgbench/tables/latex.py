@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Tables in LaTeX: a ``tabular`` in a floating ``table``, or a ``longtable`` of several pages.
+"""Tables in LaTeX: a ``tabular`` in a floating ``table``, or a ``longtable`` of several pages.
 
 The result needs the packages booktabs and longtable, and runs with pdfTeX, LuaTeX and XeTeX.
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kgbench.analysis.terminal import Grid
 from kgbench.characters import one_line
+from kgbench.tables.terminal import Grid
 
 _PAGE = 45  # rows of a floating table
 _LONG = 40  # characters of a cell, above which its column breaks lines

@@ -9,13 +9,14 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kgbench.analysis.rendering import format_value
-from kgbench.analysis.tables import Kind, Table, Value
 from kgbench.characters import visible
+from kgbench.tables import Kind, Table, Value
+from kgbench.tables.rendering import format_value
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
+
 
 LONGEST = 32_767
 """The greatest number of characters in a cell, by the specification of the format."""

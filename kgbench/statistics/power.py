@@ -1,24 +1,166 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power of a comparison of two models on the same cases, with repetitions of each case.
+"""Variance components of scores, and the power of a comparison of two models on the same cases.
+
+Values are nested in cases, and cases in tasks.
 
 A score is the mean of its task plus an effect of the case (variance ``between``) plus an effect of
 the repetition (variance ``within``). Both models get the same cases, so their case effects
 correlate. With m repetitions, the difference between the models on a case has the variance
 2 (between (1 - correlation) + within / m) (Miller, Adding Error Bars to Evals, 2024,
 arXiv 2411.00640, sections 4 and 5). The test is that of ``kgbench compare``
-(:mod:`kgbench.analysis.clusters`): a t-test over cases from ten cases on, an exact sign-flip test
+(:mod:`kgbench.statistics.clusters`): a t-test over cases from ten cases on, an exact sign-flip test
 below.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple, TypeAlias
 
-from kgbench.analysis.clusters import FEWEST_FOR_T, least_p
 from kgbench.errors import QueryError
+from kgbench.statistics.clusters import FEWEST_FOR_T, least_p
+from kgbench.statistics.histogram import Histogram, mean
+
+Nested: TypeAlias = Mapping[str, Mapping[str, Histogram]]
+"""Values by task and case."""
+_ROUNDED = 1e-12  # of squares of scores
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Variance components of values that are nested in cases, and cases in tasks.
+
+    A component is ``None`` where it cannot be estimated: ``cases`` where no task has two cases,
+    ``within`` where no case has two answers. Without ``within``, ``cases`` is the variance of
+    single answers.
+    """
+
+    cases: float | None
+    within: float | None
+
+    @classmethod
+    def mean(cls, several: Iterable[Components]) -> Components:
+        """Average unbiased estimates of each component, zero where the mean would be negative."""
+        estimates = [(estimate.cases, estimate.within) for estimate in several]
+        means = [
+            mean(v for v in column if v is not None) for column in zip(*estimates, strict=True)
+        ]
+        return cls(
+            *(
+                None if estimate is None else estimate if estimate > _ROUNDED else 0.0
+                for estimate in means
+            )
+        )
+
+    @classmethod
+    def moments(cls, values: Nested, elsewhere: float | None = None) -> Components:
+        """Estimate the components by the method of moments, without a cut at zero.
+
+        Sums of squares are equated to their expectations (Henderson's method 1; Searle, Casella
+        and McCulloch, Variance Components, 1992, section 5.3). Balanced values give the estimates
+        of the analysis of variance. ``elsewhere`` is the component within cases of other values,
+        for values without repetitions.
+        """
+        cases = [case for of_task in values.values() for case in of_task.values()]
+        tasks = [Histogram.pooled(of_task.values()) for of_task in values.values()]
+        n = sum(task.n for task in tasks)
+        squares_in_cases = sum(map(_squares, cases))
+        within = _ratio(squares_in_cases, n - len(cases))
+        inside = (elsewhere if within is None else within) or 0.0
+        per_task = sum(
+            sum(case.n**2 for case in of_task.values()) / task.n
+            for of_task, task in zip(values.values(), tasks, strict=True)
+        )
+        freedom = len(cases) - len(tasks)
+        squares = sum(map(_squares, tasks)) - squares_in_cases - freedom * inside
+        return cls(_ratio(squares, n - per_task) if freedom else None, within)
+
+
+class MeasuredComponents(NamedTuple):
+    """The mean components of several models, and the numbers of tasks, cases and models used.
+
+    ``correlation`` is that of two models over cases; it is 0 where no two models share cases
+    (``pairs`` is 0). ``left_out`` counts the tasks with only one case, which say nothing about
+    other cases.
+    """
+
+    components: Components
+    correlation: float
+    tasks: int
+    cases: int
+    models: int
+    pairs: int
+    left_out: int
+
+
+def of_models(values: Mapping[str, Nested]) -> MeasuredComponents:
+    """Estimate the components from values by model, over the tasks with several cases.
+
+    The covariance of two models is that of their means of the cases of a task. Repetitions do not
+    contribute to it, because they are independent.
+    """
+    by_name = {
+        m: {task: cases for task, cases in of_model.items() if len(cases) > 1}
+        for m, of_model in values.items()
+    }
+    several = {m: of_model for m, of_model in by_name.items() if of_model}
+    if not several:
+        raise QueryError(
+            "no task has scores on two cases, so the variance between cases is unknown: declare "
+            "variances, or run a suite with several cases for each task"
+        )
+    within = Components.mean(map(Components.moments, several.values())).within
+    components = Components.mean(Components.moments(one, within) for one in several.values())
+    pairs = [
+        c for a, b in combinations(several.values(), 2) if (c := _covariance(a, b)) is not None
+    ]
+    correlation = (mean(pairs) or 0.0) / components.cases if components.cases else 0.0
+    all_tasks = {task for of_model in values.values() for task in of_model}
+    items = {
+        (task, case)
+        for of_model in several.values()
+        for task in of_model
+        for case in of_model[task]
+    }
+    tasks = {task for task, _ in items}
+    return MeasuredComponents(
+        components,
+        max(-1.0, min(1.0, correlation)),
+        tasks=len(tasks),
+        cases=len(items),
+        models=len(several),
+        pairs=len(pairs),
+        left_out=len(all_tasks - tasks),
+    )
+
+
+def _covariance(a: Nested, b: Nested) -> float | None:
+    """Return the covariance of two models over cases within tasks; ``None`` without two of them."""
+    total, freedom = 0.0, 0
+    for task in a.keys() & b.keys():
+        both = sorted(a[task].keys() & b[task].keys())
+        if len(both) > 1:
+            means_a, means_b = (
+                [values[task][case].mean or 0.0 for case in both] for values in (a, b)
+            )
+            mean_a, mean_b = mean(means_a) or 0.0, mean(means_b) or 0.0
+            total += sum((x - mean_a) * (y - mean_b) for x, y in zip(means_a, means_b, strict=True))
+            freedom += len(both) - 1
+    return total / freedom if freedom else None
+
+
+def _squares(values: Histogram) -> float:
+    """Return the sum of squared deviations from the mean."""
+    return (values.variance or 0.0) * (values.n - 1)
+
+
+def _ratio(squares: float, freedom: float) -> float | None:
+    return squares / freedom if freedom > 0 else None
+
 
 MOST_CASES = 10_000_000
 _HALVINGS = 60

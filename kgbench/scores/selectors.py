@@ -5,29 +5,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any
 
-from kgbench.analysis import scores as fetch
-from kgbench.analysis.histogram import Histogram
-from kgbench.analysis.registry import Arguments
-from kgbench.analysis.scores import MetricInfo, ScoreRow, TaskInfo
-from kgbench.analysis.selection import Selection
-from kgbench.analysis.tables import Table
 from kgbench.errors import QueryError
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo, TaskInfo
+from kgbench.scores.reading import Score, ScoreRow, histograms, score_rows
+from kgbench.scores.selection import Selection
+from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
+from kgbench.tables import Table
 
-
-class Score(NamedTuple):
-    """One metric on one task (IRIs); with ``round``, only of the answers in that round."""
-
-    task: str
-    metric: str
-    round: int | None
-
-
-ANSWERS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
+ROUNDS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
 """The names for answers of a dialogue, with the aggregation of their scores."""
 _OF_ROUND = re.compile(r"(?P<round>\d{1,4})_(?P<name>.+)")
 
@@ -37,15 +28,14 @@ class Selector:
     """A selector of scores: tasks whose label matches ``glob``, with a metric.
 
     Without ``metric``, it is the main metric of each task. A metric may include its round, as
-    published names do: ``0_combined``. ``answers`` says which answers count for tasks with several
+    published names do: ``0_combined``. ``round`` says which answers count for tasks with several
     rounds: ``first``, ``last``, ``best``, or a round as text, counted from 0; ``metric`` must then
     be a metric of single answers.
     """
 
     glob: str
     metric: str | None = None
-    round: int | None = None
-    answers: str | None = None
+    round: str | None = None
 
     def scores(self, tasks: Iterable[TaskInfo], metrics: Iterable[MetricInfo]) -> list[Score]:
         """Return the selected scores in the order of the tasks.
@@ -53,27 +43,26 @@ class Selector:
         Tasks without the metric are left out, as are tasks whose main metric is a score of each
         round, or an error (:func:`left_out`). Raises :class:`~kgbench.errors.QueryError` where a
         metric of single answers is named for a task with several rounds without naming a round,
-        because the values of all rounds would be pooled, and where ``answers`` contradicts a named
+        because the values of all rounds would be pooled, and where ``round`` contradicts a named
         round or aggregate.
         """
-        catalogue = _Metrics(metrics)
+        known = _Metrics(metrics)
         name, round_ = name_and_round(self.metric)
-        round_ = self.round if self.round is not None else round_
         selected = []
         for task in tasks:
             if not task.fits(self.glob):
                 continue
-            metric = catalogue.metric(task, name)
+            metric = known.metric(task, name)
             if metric is None:
                 continue
-            if self.answers is not None:
+            if self.round is not None:
                 if round_ is not None or (name is not None and metric.aggregation is not None):
                     given_name = self.metric or metric.name
                     raise QueryError(
                         f"'{given_name}' of {task.label} already says which answers "
-                        f"count: leave out '{self.answers}', or name a metric of single answers"
+                        f"count: leave out '{self.round}', or name a metric of single answers"
                     )
-                score = catalogue.at(task, metric, self.answers)
+                score = known.at(task, metric, self.round)
             elif task.rounds > 1 and metric.aggregation is None and round_ is None:
                 if name is None:
                     continue  # the task class should declare an aggregate: see left_out
@@ -105,32 +94,32 @@ class _Metrics:
             return self._by_iri.get(task.main_metric or "")
         return self._named.get((task.task_class, name))
 
-    def at(self, task: TaskInfo, metric: MetricInfo, answers: str) -> Score | None:
-        """Return the score of ``answers``; ``None`` where the task has no such answers."""
+    def at(self, task: TaskInfo, metric: MetricInfo, round: str) -> Score | None:
+        """Return the score of a ``round``; ``None`` where the task has no such answers."""
         if task.rounds == 1:
-            exists = answers in ANSWERS or int(answers) == 0
+            exists = round in ROUNDS or int(round) == 0
             return Score(task.iri, metric.iri, None) if exists else None
         base = metric.iri if metric.base is None else metric.base
-        if answers not in ANSWERS or answers == "first":
-            return Score(task.iri, base, 0 if answers == "first" else int(answers))
-        summary = self._summaries.get((base, ANSWERS[answers]))
+        if round not in ROUNDS or round == "first":
+            return Score(task.iri, base, 0 if round == "first" else int(round))
+        summary = self._summaries.get((base, ROUNDS[round]))
         return None if summary is None else Score(task.iri, summary.iri, None)
 
 
-def check_answers(text: str) -> str:
+def check_round(text: str) -> str:
     """Check that ``text`` names answers of a dialogue, and return it.
 
     It is ``first``, ``last``, ``best`` or a round from 0. Raises
     :class:`~kgbench.errors.QueryError` otherwise.
     """
-    if text in ANSWERS or re.fullmatch(r"[0-9]{1,4}", text):
+    if text in ROUNDS or re.fullmatch(r"[0-9]{1,4}", text):
         return text
     raise QueryError(f"'{text}' is not a round: choose first, last, best, or a number from 0")
 
 
-def answers_words(answers: str) -> str:
+def round_words(round: str) -> str:
     """Return the name of answers in words: ``first answers``, ``answers of round 2``."""
-    return f"{answers} answers" if answers in ANSWERS else f"answers of round {answers}"
+    return f"{round} answers" if round in ROUNDS else f"answers of round {round}"
 
 
 def score_name(score: Score, metrics: Mapping[str, MetricInfo]) -> str:
@@ -146,21 +135,21 @@ def name_and_round(metric: str | None) -> tuple[str | None, int | None]:
 
 
 def chosen_scores(
-    store: Store, glob: str, metric: str | None, answers: str | None = None
+    store: Store, glob: str, metric: str | None, round: str | None = None
 ) -> dict[str, Score]:
     """Choose one score for each task (IRI) whose label matches ``glob``.
 
     ``metric`` is a short name with or without a round (``0_combined``); without one it is each
-    task's main metric. ``answers`` is as in :class:`Selector`. Raises
+    task's main metric. ``round`` is as in :class:`Selector`. Raises
     :class:`~kgbench.errors.QueryError` when no task or metric matches.
     """
-    tasks = fetch.tasks(store).values()
+    tasks = catalogue.tasks(store).values()
     if not any(task.fits(glob) for task in tasks):
         raise QueryError(f"no task label matches '{glob}'")
-    selector = Selector(glob, metric, answers=None if answers is None else check_answers(answers))
-    chosen = selector.scores(tasks, fetch.metrics(store).values())
+    selector = Selector(glob, metric, None if round is None else check_round(round))
+    chosen = selector.scores(tasks, catalogue.metrics(store).values())
     if not chosen:
-        for_answers = "" if answers is None else f" for {answers_words(answers)}"
+        for_answers = "" if round is None else f" for {round_words(round)}"
         raise QueryError(
             f"no task that matches '{glob}' has a metric '{metric or 'main'}'{for_answers}"
         )
@@ -168,10 +157,10 @@ def chosen_scores(
 
 
 def parts_by_task(
-    store: Store, selection: Selection, arguments: Arguments
+    store: Store, selection: Selection, arguments: Mapping[str, Any]
 ) -> dict[str, list[Score]]:
     """Return the scores behind tables of single tasks, by task."""
-    names = fetch.tasks(store)
+    names = catalogue.tasks(store)
     chosen = chosen_scores(store, selection.tasks, arguments["metric"], arguments["round"])
     return {names[task].name: [score] for task, score in chosen.items()}
 
@@ -184,7 +173,7 @@ def chosen_rows(
     ``chosen`` is the result of :func:`chosen_scores`.
     """
     metrics = {score.metric for score in chosen.values()}
-    rows = fetch.score_rows(store, selection, metrics, model=model)
+    rows = score_rows(store, selection, metrics, model=model)
     return [row for row in rows if _stands_for(row, chosen.get(row.task))]
 
 
@@ -195,9 +184,9 @@ def _stands_for(row: ScoreRow, score: Score | None) -> bool:
 
 def left_out(store: Store) -> list[str]:
     """Return a note for each task class whose main metric has no single value for a dialogue."""
-    metrics = fetch.metrics(store)
+    metrics = catalogue.metrics(store)
     notes = set()
-    for task in fetch.tasks(store).values():
+    for task in catalogue.tasks(store).values():
         main = metrics.get(task.main_metric or "")
         if task.rounds > 1 and main is not None and main.aggregation is None:
             notes.add(
@@ -224,8 +213,54 @@ def histograms_by_model(
     values: dict[str, dict[Score, Histogram]] = defaultdict(dict)
     for round_ in sorted({s.round for s in wanted}, key=lambda r: (r is not None, r)):
         metrics = {s.metric for s in wanted if s.round == round_}
-        for cell, histogram in fetch.histograms(store, selection, metrics, round_=round_).items():
+        for cell, histogram in histograms(store, selection, metrics, round_=round_).items():
             score = Score(cell.task, cell.metric, cell.round)
             if score in wanted:
                 values[cell.model][score] = histogram
     return dict(values)
+
+
+def common_tasks(scored: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the tasks on which every model has a score; ``scored`` has tasks by model name.
+
+    Models without any score are ignored. Raises :class:`~kgbench.errors.QueryError` where the
+    models have no task in common.
+    """
+    covered = {model: set(tasks) for model, tasks in scored.items()}
+    covered = {model: tasks for model, tasks in covered.items() if tasks}
+    shared = set.intersection(*covered.values()) if covered else set()
+    if not shared:
+        fewest = sorted(covered, key=lambda model: (len(covered[model]), model))
+        examples = ", ".join(f"{model} ({len(covered[model])})" for model in fewest[:5])
+        raise QueryError(
+            f"no task was scored for all {len(covered)} models: choose models with --model. The "
+            f"models with the fewest tasks are {examples}"
+            if covered
+            else "no model has scores, so there is no common task"
+        )
+    return shared
+
+
+def common_note(tasks: Sequence[str], models: int) -> str:
+    """Return a note that names the tasks on which models are compared."""
+    counted = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
+    return (
+        f"Compared on the {counted} that all {models} models were scored on: "
+        f"{', '.join(sorted(tasks))}."
+    )
+
+
+def of_common_tasks(table: Table) -> Table:
+    """Restrict a table of tasks and models (with a column ``n``) to the tasks of all models."""
+    scored: dict[str, set[str]] = defaultdict(set)
+    for row in table.records():
+        if row["n"]:
+            scored[str(row["model"])].add(str(row["task"]))
+    shared = common_tasks(scored)
+    index = table.names.index("task")
+    return replace(
+        table,
+        rows=tuple(row for row in table.rows if row[index] in shared),
+        notes=(common_note(list(shared), len(scored)), *table.notes),
+        context={**table.context, "common": True},
+    )

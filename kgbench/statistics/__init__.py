@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pure estimators: exact sums, intervals, tests, clusters and power."""

@@ -73,11 +73,12 @@ def test_an_interrupted_copy_leaves_no_store(place, tmp_path, monkeypatch, step)
         assert registry.graphs(store) == sorted(GRAPHS)
 
 
-def test_an_interrupted_copy_to_a_server_shows_nothing(place, remote, monkeypatch):
+@pytest.mark.parametrize("step", ["_catalogue", "fill"])
+def test_an_interrupted_copy_to_a_server_shows_nothing(place, remote, monkeypatch, step):
     """A server has no results before the last step, and the same command repeats the copy."""
     words = ["store", "copy", place, remote]
     with monkeypatch.context() as patch:
-        patch.setattr(copying, "_catalogue", stop)
+        patch.setattr(copying, step, stop)
         assert call(*words).exit_code == 130
     with open_reader(remote) as store:
         assert registry.graphs(store) == []

@@ -4,7 +4,7 @@
 A location is the URL of a server of a known kind (``store/back-ends.ttl``; the kind follows from
 the path, or is named as in ``http://host/sparql?engine=virtuoso``), or a Turtle file that describes
 a server. Environment variables can set or replace the addresses. A location never contains
-credentials: see :mod:`kgbench.store.credentials`.
+credentials: see :mod:`kgbench.store.connections`.
 """
 
 from __future__ import annotations

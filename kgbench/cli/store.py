@@ -73,10 +73,10 @@ def check(
     """
     from kgbench.store import (
         back_ends,
-        checking,
         default_location,
         dumps,
         embedded_only,
+        examination,
         maintenance,
     )
 
@@ -85,7 +85,7 @@ def check(
         with _source(location) as opened:
             report = maintenance.check(opened, digest=digests)
     else:
-        report = checking.check(embedded_only(location, "to check it"))
+        report = examination.check(embedded_only(location, "to check it"))
     if not digests:
         report.digests.clear()
     if json_:
@@ -132,9 +132,9 @@ def recover(
     from kgbench.errors import StoreError, StoreInUse
     from kgbench.record.recovery import recover as recovered
     from kgbench.store import (
-        checking,
         default_location,
         embedded_only,
+        examination,
         open_store,
         publication_keys,
         reply_log,
@@ -142,7 +142,7 @@ def recover(
     from kgbench.store.embedded import new_folder
 
     path = embedded_only(store or default_location(), "to recover it")
-    with checking.unowned(path) as owner:
+    with examination.unowned(path) as owner:
         if owner is not None:
             raise StoreInUse(f"the store {path} is in use by {owner}: wait for it to end")
         with new_folder(Path(target)) as folder:

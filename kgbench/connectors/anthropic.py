@@ -3,21 +3,28 @@
 
 The API requires a limit of answer tokens; without ``max_tokens`` in the configuration it is
 :data:`MAX_TOKENS`.
+
+Message batches have no metadata; our token is only in the names of the requests, which only the
+results show. A batch whose id is unknown is therefore searched among the batches of the right size
+and time, and the answer may be undecided until those have ended.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import takewhile
+from typing import Any
 
-from kgbench.connectors import messages
+from kgbench.connectors import bodies, messages
+from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided, earliest
+from kgbench.connectors.bodies import count, mapping, text_of
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import read, sampling
+from kgbench.connectors.options import sampling
 from kgbench.connectors.sdk import Sdk
-from kgbench.connectors.servers import Service
+from kgbench.connectors.servers import Address, Service
+from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, ModelSetup, Reply, Request
-
-if TYPE_CHECKING:
-    from kgbench.connectors.anthropic_batches import AnthropicBatches
 
 PATH = "/v1/messages"
 MAX_TOKENS = 8192
@@ -34,37 +41,120 @@ DECLARED = Declaration(
 )
 
 
-def open(setup: ModelSetup, timeout: float) -> Anthropic:  # noqa: A001 - the interface
-    """Return a connector for a model of Anthropic or of a server with the same protocol."""
-    return Anthropic(setup, timeout)
+class Anthropic(Sdk):
+    """A model at Anthropic's API or at a server with the same protocol; see the module."""
 
-
-def open_batches(setup: ModelSetup, timeout: float) -> AnthropicBatches:
-    """Return a client for the same model through the message batches of its server."""
-    from kgbench.connectors.anthropic_batches import AnthropicBatches
-
-    return AnthropicBatches(setup, timeout)
-
-
-class AnthropicModel(Sdk):
-    """A model at Anthropic's API or at a server with the same protocol."""
+    MODULE, NAME, OPTIONS = "anthropic", "Anthropic", DECLARED.options
+    ID_HEADER, BATCHES = "request-id", f"{PATH}/batches"
 
     def __init__(self, setup: ModelSetup, timeout: float) -> None:
-        options = read(setup.options, DECLARED.options, setup.spec)
         parameters = {"max_tokens": MAX_TOKENS, **sampling(setup, messages.SAMPLING)}
         self._constant = {"model": setup.model_id, **parameters}
-        server = SERVICE.server(setup, options, timeout)
-        # The SDK appends the version of the API to the address.
-        super().__init__("Anthropic", server, server.address.base, timeout, "request-id")
+        super().__init__(setup, timeout, SERVICE)
 
-    def body(self, request: Request) -> dict[str, Json]:
-        """Return the body of a request for the next answer."""
-        return {**self._constant, **messages.request(request)}
-
-
-class Anthropic(AnthropicModel):
-    """A model at the messages API; see the module."""
+    @staticmethod
+    def base_url(address: Address) -> str:
+        """Return the address without the version of the API, which the SDK appends."""
+        return address.base
 
     async def ask(self, request: Request) -> Reply:
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
-        return await self.call(PATH, self.body(request), messages.reply)
+        return await self.call(PATH, self._body(request), messages.reply)
+
+    def _body(self, request: Request) -> dict[str, Json]:
+        return {**self._constant, **messages.request(request)}
+
+    # --- batches ----------------------------------------------------------------------------
+
+    async def submit(self, token: str, requests: Sequence[BatchRequest]) -> str:  # noqa: ARG002 - in the names
+        """Create a batch of the requests and return its id."""
+        entries = [
+            {"custom_id": item.name, "params": self._body(item.request)} for item in requests
+        ]
+        created, _ = await self.fetch(self.BATCHES, {"requests": entries})
+        return self.object_id(created)
+
+    async def find(
+        self, token: str, requests: int, since: datetime, others: Collection[str]
+    ) -> str | None:
+        """Search the batches of that size and time, newest first."""
+        is_open = False
+        async for page, headers in self._pages("after_id"):
+            oldest = earliest(since, headers)
+            recent = list(takewhile(lambda batch: _created(batch) >= oldest, page))  # noqa: B023
+            for batch in recent:
+                size = sum(count(n) or 0 for n in mapping(batch.get("request_counts")).values())
+                if size != requests or batch.get("id") in others:
+                    continue
+                if batch.get("processing_status") != "ended":
+                    is_open = True
+                elif await self._is_ours(token, self.object_id(batch)):
+                    return self.object_id(batch)
+            if len(recent) < len(page):
+                break
+        if is_open:
+            raise Undecided
+        return None
+
+    async def status(self, batch: str) -> BatchStatus:
+        """Return the status of the batch."""
+        body = await self._batch(batch)
+        state = text_of(body.get("processing_status")) or "unknown"
+        counts = mapping(body.get("request_counts"))
+        finished = sum(count(n) or 0 for kind, n in counts.items() if kind != "processing")
+        missing = None
+        if state == "ended":
+            missing = self._caller.error(
+                f"the batch {batch} has ended without a result for this request"
+            )
+        return BatchStatus(state, finished, missing)
+
+    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:  # noqa: ARG002
+        """Download the results."""
+        async for line in self._result_lines(batch):
+            name = text_of(mapping(line).get("custom_id"))
+            if name is not None:
+                yield Result(name, self._outcome(mapping(mapping(line).get("result"))))
+
+    def _outcome(self, result: Mapping[str, Any]) -> Reply | ProviderError:
+        kind = text_of(result.get("type")) or "nothing"
+        try:
+            if kind == "succeeded":
+                return self._caller.reply(result.get("message"), messages.reply, None)
+            if kind == "errored":
+                said = bodies.error_of_body(result.get("error"))
+                message = ": ".join([*said.codes[-1:], said.message or "no message"])
+                return self._caller.refusal(said, message)
+        except ProviderError as error:
+            return error
+        message = self._caller.describe(f"the request was {kind}")
+        if kind == "expired":
+            return ProviderTimeout(message)
+        return ProviderRefused(message) if kind == "canceled" else ProviderError(message)
+
+    async def _is_ours(self, token: str, batch: str) -> bool:
+        async for line in self._result_lines(batch):
+            return (text_of(mapping(line).get("custom_id")) or "").startswith(token)
+        return False
+
+    async def _result_lines(self, batch: str) -> AsyncIterator[Json]:
+        batches = self._client.messages.batches.with_streaming_response
+        try:
+            async for line in self.lines(batches.results(batch, extra_headers=self._headers)):
+                yield line
+        except self._sdk.AnthropicError as error:  # raised if the batch has no results_url
+            raise self._caller.error(str(error)) from None
+        except RecursionError:  # from the SDK, which parses the batch to find that address
+            raise self._caller.error("the response is nested too deeply") from None
+
+
+open = open_batches = Anthropic  # noqa: A001 - the interface
+
+
+def _created(batch: Mapping[str, Any]) -> datetime:
+    """Return when a batch was created; one without a valid time counts as new."""
+    try:
+        created = datetime.fromisoformat(text_of(batch.get("created_at")) or "")
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)
+    return created if created.tzinfo is not None else created.replace(tzinfo=UTC)

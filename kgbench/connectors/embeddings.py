@@ -42,11 +42,11 @@ def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Em
             f"{setup.spec} gives no embeddings: name a model as openai:NAME or "
             f"openai:NAME@http://host/v1, without sampling parameters"
         )
-    model = openai.OpenAIModel(setup, timeout, service)
+    model = openai.OpenAI(setup, timeout, service)
     return asyncio.run(_embed(model, setup.model_id, texts))
 
 
-async def _embed(model: openai.OpenAIModel, model_id: str, texts: Sequence[str]) -> Embeddings:
+async def _embed(model: openai.OpenAI, model_id: str, texts: Sequence[str]) -> Embeddings:
     result = Embeddings([], None, 0)
     async with model:
         for start in range(0, len(texts), PORTION):
@@ -68,7 +68,8 @@ async def _embed(model: openai.OpenAIModel, model_id: str, texts: Sequence[str])
 
 def _vectors(body: Json, expected: int) -> list[list[float]]:
     """Return the vectors of a response, in the order of the texts."""
-    by_index = {count(item.get("index")): item.get("embedding") for item in listed(_data(body))}
+    items = listed(mapping(body).get("data"))
+    by_index = {count(item.get("index")): item.get("embedding") for item in items}
     vectors = [by_index.get(k) for k in range(expected)]
     if len(by_index) != expected or not all(map(_is_vector, vectors)):
         raise ProviderError(f"the response has no {expected} embeddings for {expected} texts")
@@ -77,13 +78,9 @@ def _vectors(body: Json, expected: int) -> list[list[float]]:
     return [[float(number) for number in vector] for vector in vectors if vector is not None]
 
 
-def _data(body: Json) -> Json:
-    return mapping(body).get("data")
-
-
 def _is_vector(value: Json) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_number, value))
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(type(number) in (int, float) and math.isfinite(number) for number in value)
+    )

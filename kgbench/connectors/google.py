@@ -12,21 +12,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kgbench.connectors import generate_content
-from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import read, sampling
-from kgbench.connectors.sdk import HttpConnector, http_client, installed
-from kgbench.connectors.servers import Address, Service
+from kgbench.connectors.options import sampling
+from kgbench.connectors.sdk import SdkConnector
+from kgbench.connectors.servers import Service
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup, Reply, Request
 from kgbench.net import environment
 from kgbench.secrets.detection import scrub
 
 if TYPE_CHECKING:
-    from google.genai import Client
-    from google.genai.types import GenerateContentConfig, GenerateContentResponse
-
-    from kgbench.net.client import GuardedClient
+    from google.genai.types import GenerateContentResponse
 
 SERVICE = Service(
     "https://generativelanguage.googleapis.com",
@@ -44,57 +40,39 @@ DECLARED = Declaration(
 )
 
 
-def open(setup: ModelSetup, timeout: float) -> Google:  # noqa: A001 - the interface
-    """Return a connector for a model of Google or of a server with the same protocol."""
-    options = read(setup.options, DECLARED.options, setup.spec)
-    address, key, caller = SERVICE.server(setup, options, timeout)
-    parameters = sampling(setup, generate_content.SAMPLING)
-    types = installed("google.genai.types", "Google")
-    http = http_client(address.url, timeout)
-    try:
-        config = types.GenerateContentConfig(**parameters, should_return_http_response=True)
-    except ValueError as error:
-        raise ModelSpecError(f"{setup.spec}: {scrub(str(error))}") from None
-    return Google(setup.model_id, config, _client(address, key, http), http, caller)
+class Google(SdkConnector):
+    """A model at the generateContent API; see the module.
 
-
-def _client(address: Address, key: str | None, http: GuardedClient) -> Client:
-    """Return the SDK's client; with a given HTTP client and these options it never retries.
-
-    The SDK would make a synchronous client and a context for web sockets besides, with proxies and
-    certificates of its own choice.
+    With a given HTTP client and these options, the SDK never retries. It would make a synchronous
+    client and a context for web sockets besides, with proxies and certificates of its own choice.
     """
-    import httpx2
-    from google import genai
-    from google.genai import types
 
-    tls = environment.tls_for(address.url)
-    options = types.HttpOptions(
-        base_url=address.base,
-        api_version=address.version,
-        httpx_client=httpx2.Client(trust_env=False, verify=tls),
-        httpx_async_client=http,
-        async_client_args={"ssl": tls},
-        retry_options=types.HttpRetryOptions(attempts=1),
-    )
-    return genai.Client(vertexai=False, api_key=key or "none", http_options=options)
+    MODULE, NAME, OPTIONS = "google.genai", "Google", DECLARED.options
 
+    def __init__(self, setup: ModelSetup, timeout: float) -> None:
+        parameters = sampling(setup, generate_content.SAMPLING)
+        super().__init__(setup, timeout, SERVICE)
+        import httpx2
+        from google.genai import types
 
-class Google(HttpConnector):
-    """A model at the generateContent API; see the module."""
-
-    def __init__(
-        self,
-        model_id: str,
-        config: GenerateContentConfig,
-        client: Client,
-        http: GuardedClient,
-        caller: Caller,
-    ) -> None:
-        super().__init__(http, caller)
-        self._model_id = model_id
-        self._config = config
-        self._client = client
+        try:
+            self._config = types.GenerateContentConfig(
+                **parameters, should_return_http_response=True
+            )
+        except ValueError as error:
+            raise ModelSpecError(f"{setup.spec}: {scrub(str(error))}") from None
+        address = self._server.address
+        tls = environment.tls_for(address.url)
+        options = types.HttpOptions(
+            base_url=address.base,
+            api_version=address.version,
+            httpx_client=httpx2.Client(trust_env=False, verify=tls),
+            httpx_async_client=self._http,
+            async_client_args={"ssl": tls},
+            retry_options=types.HttpRetryOptions(attempts=1),
+        )
+        key = self._server.key or "none"
+        self._client = self._sdk.Client(vertexai=False, api_key=key, http_options=options)
 
     async def ask(self, request: Request) -> Reply:
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
@@ -130,11 +108,15 @@ class Google(HttpConnector):
             contents = [types.Content.model_validate_json(turn) for turn in turns]
         except ValueError as error:  # the API sent something that this version of the SDK rejects
             raise self._caller.error(f"an earlier answer cannot be sent back: {error}") from None
-        return await self._client.aio.models.generate_content(
-            model=self._model_id, contents=contents, config=config
+        response: GenerateContentResponse = await self._client.aio.models.generate_content(
+            model=self._setup.model_id, contents=contents, config=config
         )
+        return response
 
     async def __aexit__(self, *exception: object) -> None:
         """Close the connections."""
         await super().__aexit__(*exception)
         self._client.close()
+
+
+open = Google  # noqa: A001 - the interface

@@ -5,28 +5,41 @@
 responses API instead of chat completions, ``key_env`` names another environment variable for the
 key than ``OPENAI_API_KEY``. Other servers may need no key, and get all sampling parameters
 unchecked; for OpenAI's own server, parameters that its SDK does not know are refused.
+
+The batch interface takes a file of requests, and gives files of results and errors.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import datetime
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 
-from kgbench.connectors import chat_completions, responses
-from kgbench.connectors.bodies import count, listed, mapping
+from kgbench.connectors import bodies, chat_completions, responses
+from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, earliest
+from kgbench.connectors.bodies import count, listed, mapping, text_of
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import ANSWER_LIMITS, Option, read
+from kgbench.connectors.options import ANSWER_LIMITS, Option
+from kgbench.connectors.reply_signs import Meaning
 from kgbench.connectors.sdk import Sdk
 from kgbench.connectors.servers import Service
-from kgbench.errors import ModelSpecError, ProviderError
+from kgbench.errors import (
+    ModelSpecError,
+    ProviderError,
+    ProviderRefused,
+    ProviderTimeout,
+    RateLimited,
+)
 from kgbench.model import Json, ModelSetup, Reply, Request
 
-if TYPE_CHECKING:
-    from kgbench.connectors.openai_batches import OpenAIBatches
-
 _PATIENCE = 5.0  # seconds for what a server tells about itself
+_WINDOW = "24h"  # the only value that the API accepts
+_TOKEN = "kgbench"  # noqa: S105 - the name of our token in a batch's metadata
+_OK = 200
 SERVICE = Service("https://api.openai.com", "OPENAI_BASE_URL", ("OPENAI_API_KEY",), "v1")
 DECLARED = Declaration(
     specifications=("openai:MODEL", "openai:MODEL@ADDRESS"),
@@ -46,63 +59,35 @@ DECLARED = Declaration(
 )
 
 
-def open(  # noqa: A001 - the interface
-    setup: ModelSetup, timeout: float, service: Service = SERVICE
-) -> OpenAI:
-    """Return a connector for a model of OpenAI or of a server with the same protocol.
+class OpenAI(Sdk):
+    """A model of OpenAI, or of another ``service`` with the same protocol; see the module.
 
-    The server is at ``setup.base_url``, else ``OPENAI_BASE_URL``, else OpenAI's own. ``service``
-    is another service with the same protocol.
-    """
-    return OpenAI(setup, timeout, service)
-
-
-def open_batches(setup: ModelSetup, timeout: float) -> OpenAIBatches:
-    """Return a client for the same model through the batch interface of its server."""
-    from kgbench.connectors.openai_batches import OpenAIBatches
-
-    return OpenAIBatches(setup, timeout)
-
-
-class OpenAIModel(Sdk):
-    """A model at an OpenAI-compatible server, with the protocol that its options choose."""
-
-    def __init__(self, setup: ModelSetup, timeout: float, service: Service = SERVICE) -> None:
-        options = read(setup.options, DECLARED.options, setup.spec)
-        self._setup = setup
-        self._protocol = responses if options["api"] == "responses" else chat_completions
-        for name in self._protocol.RESERVED:
-            if name in setup.sampling:
-                raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
-        server = service.server(setup, options, timeout)
-        super().__init__("OpenAI", server, server.address.url, timeout, "x-request-id")
-        if service.is_own(server.address.url):
-            _check_sampling(setup, self._protocol)
-
-
-def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
-    """Refuse sampling parameters that OpenAI's own API does not have."""
-    from openai.types.chat.completion_create_params import CompletionCreateParamsBase
-    from openai.types.responses.response_create_params import ResponseCreateParamsBase
-
-    parameters = ResponseCreateParamsBase if protocol is responses else CompletionCreateParamsBase
-    known = set(parameters.__annotations__) - set(protocol.RESERVED)
-    for name in protocol.sampling(setup):
-        if name not in known:
-            raise ModelSpecError(
-                f"{setup.spec} does not take '{name}'; it takes {', '.join(sorted(known))}"
-            )
-
-
-class OpenAI(OpenAIModel):
-    """A model at an OpenAI-compatible server; see the module.
-
+    The server is at ``setup.base_url``, else ``OPENAI_BASE_URL``, else OpenAI's own.
     ``context`` is the number of tokens of a conversation, ``slots`` the number of calls that the
     server answers at the same time, after :meth:`read_limits`, if the server tells them.
     """
 
+    MODULE, NAME, OPTIONS = "openai", "OpenAI", DECLARED.options
+    ID_HEADER, BATCHES = "x-request-id", "/batches"
     context: int | None = None
     slots: int | None = None
+
+    def __init__(self, setup: ModelSetup, timeout: float, service: Service = SERVICE) -> None:
+        super().__init__(setup, timeout, service)
+        self._protocol = responses if self.options["api"] == "responses" else chat_completions
+        for name in self._protocol.RESERVED:
+            if name in setup.sampling:
+                raise ModelSpecError(f"{setup.spec}: '{name}' is not a sampling parameter")
+        if service.is_own(self._caller.url):
+            _check_sampling(setup, self._protocol)
+
+    async def ask(self, request: Request) -> Reply:
+        """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
+        body = self._protocol.request(self._setup, request)
+        for name in ANSWER_LIMITS if request.at_most is not None else ():
+            if isinstance(limit := body.get(name), int):
+                body[name] = min(limit, request.at_most or limit)
+        return await self.call(f"/{self._protocol.PATH}", body, self._protocol.reply)
 
     async def read_limits(self) -> None:
         """Ask the server for ``context`` and ``slots``; most servers do not tell them.
@@ -130,10 +115,123 @@ class OpenAI(OpenAIModel):
             return None
         return body
 
-    async def ask(self, request: Request) -> Reply:
-        """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
-        body = self._protocol.request(self._setup, request)
-        for name in ANSWER_LIMITS if request.at_most is not None else ():
-            if isinstance(limit := body.get(name), int):
-                body[name] = min(limit, request.at_most or limit)
-        return await self.call(f"/{self._protocol.PATH}", body, self._protocol.reply)
+    # --- batches ----------------------------------------------------------------------------
+
+    async def submit(self, token: str, requests: Sequence[BatchRequest]) -> str:
+        """Upload the requests, create a batch of them and return its id."""
+        content = b"".join(self._line(item) for item in requests)
+        files = {"file": (f"kgbench-{token}.jsonl", content)}
+        uploaded, _ = await self.fetch("/files", {"purpose": "batch"}, files=files)
+        batch = {
+            "completion_window": _WINDOW,
+            "endpoint": f"/v1/{self._protocol.PATH}",
+            "input_file_id": self.object_id(uploaded),
+            "metadata": {_TOKEN: token},
+        }
+        created, _ = await self.fetch(self.BATCHES, batch)
+        return self.object_id(created)
+
+    async def find(
+        self,
+        token: str,
+        requests: int,  # noqa: ARG002 - the token identifies the batch
+        since: datetime,
+        others: Collection[str],  # noqa: ARG002 - same
+    ) -> str | None:
+        """Search the newest batches for our token in their metadata."""
+        async for batches, headers in self._pages("after"):
+            for batch in batches:
+                if mapping(batch.get("metadata")).get(_TOKEN) == token:
+                    return self.object_id(batch)
+            created = batches[-1].get("created_at")
+            oldest = earliest(since, headers).timestamp()
+            if not isinstance(created, int | float) or created < oldest:
+                return None
+        return None
+
+    async def status(self, batch: str) -> BatchStatus:
+        """Return the status of the batch."""
+        body = await self._batch(batch)
+        state = text_of(body.get("status")) or "unknown"
+        counts = mapping(body.get("request_counts"))
+        answered = count(counts.get("completed")) or 0
+        finished = answered + (count(counts.get("failed")) or 0)
+        output, errors = (text_of(body.get(f"{kind}_file_id")) for kind in ("output", "error"))
+        files = tuple(file for file in (output, errors) if file)
+        missing = self._missing(batch, state, listed(mapping(body.get("errors")).get("data")))
+        expected = answered or (not files and (finished or state == "completed"))
+        if missing is not None and not output and expected:
+            return BatchStatus(state, finished, is_late=True)
+        return BatchStatus(state, finished, missing, files)
+
+    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:  # noqa: ARG002
+        """Download the files of results and errors, as far as they exist."""
+        for file in status.results:
+            content = self._client.files.with_streaming_response.content(
+                file, extra_headers=self._headers
+            )
+            async for line in self.lines(content):
+                name = text_of(mapping(line).get("custom_id"))
+                if name is not None:
+                    yield Result(name, self._outcome(mapping(line)))
+
+    def _line(self, batch_request: BatchRequest) -> bytes:
+        line = {
+            "custom_id": batch_request.name,
+            "method": "POST",
+            "url": f"/v1/{self._protocol.PATH}",
+            "body": self._protocol.request(self._setup, batch_request.request),
+        }
+        return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+    def _outcome(self, line: Any) -> Reply | ProviderError:
+        """Parse a line of a result file."""
+        response = mapping(line.get("response"))
+        status = count(response.get("status_code"))
+        request_id = text_of(response.get("request_id"))
+        body = response.get("body")
+        try:
+            if status == _OK:
+                return self._caller.reply(body, self._protocol.reply, request_id)
+            if status is not None:
+                said = bodies.error_of_body(body)
+                message = f"HTTP {status}: {said.message or 'no message'}"
+                return self._caller.refusal(said, message, status=status, request_id=request_id)
+            said = bodies.error_of_body(line.get("error"))
+            message = ": ".join([*said.codes[:1], said.message or "no result"])
+            return self._caller.refusal(said, message)
+        except ProviderError as error:
+            return error
+
+    def _missing(self, batch: str, state: str, errors: Sequence[Any]) -> ProviderError | None:
+        summary = f"the batch {batch} is {state}"
+        if state == "completed":
+            return self._caller.error(f"{summary}, without a result for this request")
+        if state == "expired":
+            return ProviderTimeout(self._caller.describe(summary))
+        if state == "cancelled":
+            return ProviderRefused(self._caller.describe(summary))
+        if state != "failed":
+            return None
+        reasons = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
+        message = self._caller.describe("; ".join([summary, *reasons]))
+        sign = self._caller.sign(bodies.error_of_body(errors))
+        limited = sign is not None and sign.meaning is Meaning.RATE_LIMITED
+        return RateLimited(message) if limited else ProviderRefused(message)
+
+
+open = open_batches = OpenAI  # noqa: A001 - the interface
+
+
+def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
+    """Refuse sampling parameters that OpenAI's own API does not have."""
+    from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+    from openai.types.responses.response_create_params import ResponseCreateParamsBase
+
+    parameters = ResponseCreateParamsBase if protocol is responses else CompletionCreateParamsBase
+    known = set(parameters.__annotations__) - set(protocol.RESERVED)
+    for name in protocol.sampling(setup):
+        if name not in known:
+            raise ModelSpecError(
+                f"{setup.spec} does not take '{name}'; it takes {', '.join(sorted(known))}"
+            )

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frame of connectors to servers: the connection, calls, and failures as our errors.
 
-The SDKs of OpenAI and Anthropic come from the same generator: :class:`Sdk` serves both. Bodies are
-made and read here, because the SDKs' own methods lack parameters and accept invalid responses; from
-the SDK come addresses, headers, key and errors.
+The SDKs of OpenAI and Anthropic come from the same generator: :class:`Sdk` serves both, batches
+(:class:`~kgbench.connectors.batches.Batches`) included. Bodies are made and read here, because the
+SDKs' own methods lack parameters and accept invalid responses; from the SDK come addresses,
+headers, key and errors.
 """
 
 from __future__ import annotations
@@ -12,18 +13,22 @@ import asyncio
 import importlib
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from urllib.parse import quote
 
 from kgbench import rdf
-from kgbench.connectors.bodies import mapping, text_of
+from kgbench.connectors.bodies import listed, mapping, text_of
 from kgbench.connectors.calls import Caller, Reader
-from kgbench.connectors.servers import Server
+from kgbench.connectors.options import Option, read
+from kgbench.connectors.servers import Address, Service
 from kgbench.errors import ModelSpecError
-from kgbench.model import Json, Reply
+from kgbench.model import Json, ModelSetup, Reply
 from kgbench.net.limits import REPLY, Misbehaviour, ResponseTooLarge
 
 if TYPE_CHECKING:
     from kgbench.net.client import GuardedClient
+
+_PAGE = 100  # batches in a page of their list
 
 
 class HttpConnector:
@@ -58,24 +63,49 @@ class HttpConnector:
             raise self._caller.connection_error(error) from None
 
 
-class Sdk(HttpConnector):
-    """A model at a server whose SDK is ``name`` (``OpenAI``, ``Anthropic``).
+class SdkConnector(HttpConnector):
+    """A model that ``setup`` names, at a server of ``service``, which an SDK contacts.
 
-    ``url`` is what the SDK calls the base URL, ``id_header`` has the ids of requests. Raises
-    :class:`~kgbench.errors.ModelSpecError` if the SDK is not installed.
+    ``MODULE`` and ``NAME`` are the module and the name of the SDK, ``OPTIONS`` those of the
+    connector, whose values are in ``options``. Raises :class:`~kgbench.errors.ModelSpecError` if
+    they are invalid, if a key is missing, or if the SDK is not installed.
     """
 
-    def __init__(self, name: str, server: Server, url: str, timeout: float, id_header: str) -> None:
-        self._sdk: Any = installed(name.lower(), name)
-        http = http_client(url, timeout)
-        super().__init__(http, server.caller)
-        self._id_header = id_header
-        self._client: Any = getattr(self._sdk, f"Async{name}")(
-            api_key=server.key or "none",
-            base_url=url,
-            timeout=http.timeout,
+    MODULE: ClassVar[str]
+    NAME: ClassVar[str]
+    OPTIONS: ClassVar[Mapping[str, Option]]
+
+    def __init__(self, setup: ModelSetup, timeout: float, service: Service) -> None:
+        self._setup = setup
+        self.options = read(setup.options, self.OPTIONS, setup.spec)
+        self._server = service.server(setup, self.options, timeout)
+        self._sdk: Any = installed(self.MODULE, self.NAME)
+        http = http_client(self.base_url(self._server.address), timeout)
+        super().__init__(http, self._server.caller)
+
+    @staticmethod
+    def base_url(address: Address) -> str:
+        """Return what the SDK calls the base URL."""
+        return address.url
+
+
+class Sdk(SdkConnector):
+    """A model at a server of OpenAI's or Anthropic's protocol.
+
+    ``ID_HEADER`` has the ids of requests; ``BATCHES`` is the path of the batches.
+    """
+
+    ID_HEADER: ClassVar[str]
+    BATCHES: ClassVar[str]
+
+    def __init__(self, setup: ModelSetup, timeout: float, service: Service) -> None:
+        super().__init__(setup, timeout, service)
+        self._client: Any = getattr(self._sdk, f"Async{self.NAME}")(
+            api_key=self._server.key or "none",
+            base_url=self.base_url(self._server.address),
+            timeout=self._http.timeout,
             max_retries=0,
-            http_client=http,
+            http_client=self._http,
         )
 
     @property
@@ -89,7 +119,7 @@ class Sdk(HttpConnector):
             response = await self._answered(self._sent(path, body))
         except self._sdk.APIStatusError as error:
             return self._failed(error)
-        request_id = response.headers.get(self._id_header)
+        request_id = response.headers.get(self.ID_HEADER)
         return self._caller.read(response.text, reader, request_id)
 
     async def fetch(
@@ -143,6 +173,35 @@ class Sdk(HttpConnector):
         if not found:
             raise self._caller.error("the response names no id")
         return rdf.storable(found).value
+
+    # --- batches ----------------------------------------------------------------------------
+
+    async def cancel(self, batch: str) -> None:
+        """Cancel a batch; requests that are done are still charged."""
+        await self.fetch(f"{self.BATCHES}/{quote(batch, safe='')}/cancel", post=True)
+
+    async def _batch(self, batch: str) -> Mapping[str, Any]:
+        """Return the description of a batch."""
+        body, _ = await self.fetch(f"{self.BATCHES}/{quote(batch, safe='')}")
+        return mapping(body)
+
+    async def _pages(
+        self, cursor: str
+    ) -> AsyncIterator[tuple[list[Mapping[str, Any]], Mapping[str, str]]]:
+        """Yield the pages of the list of batches, the newest first, with the response headers.
+
+        ``cursor`` is the parameter with the id of the last batch of the page before.
+        """
+        query: dict[str, Any] = {"limit": _PAGE}
+        while True:
+            body, headers = await self.fetch(self.BATCHES, query=query)
+            batches = listed(mapping(body).get("data"))
+            if not batches:
+                return
+            yield batches, headers
+            if mapping(body).get("has_more") is not True:
+                return
+            query[cursor] = self.object_id(batches[-1])
 
     async def _sent(
         self,

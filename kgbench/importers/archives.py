@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -125,12 +126,12 @@ def unread_members(path: Path) -> list[str]:
         return [each.relative_to(path).as_posix() for each in left]
     if not zipfile.is_zipfile(path):
         return []
-    with _open_archive(path) as archive:
+    with opened(path, path.name) as archive:
         members = archive.infolist()
-    opened = {member.filename for member in _result_members(path.name, members)}
+    selected = {member.filename for member in _result_members(path.name, members)}
     documents = _without_yaml_copies([m for m in members if _is_document(m.filename)])
     inner = [m for m in members if _suffix(m.filename) in _ARCHIVES]
-    return [m.filename for m in [*documents, *inner] if m.filename not in opened]
+    return [m.filename for m in [*documents, *inner] if m.filename not in selected]
 
 
 def _read_file(path: Path) -> Iterator[bytes]:
@@ -145,29 +146,54 @@ def _read_file(path: Path) -> Iterator[bytes]:
 
 
 def _open_members(path: Path, password: str | None) -> list[ResultFile]:
-    try:
-        with _open_archive(path, password) as archive:
-            members = _result_members(path.name, archive.infolist())
-        for member in members:
-            for _ in islice(_read_member(path, member, password), 1):
-                pass  # the first chunk reveals a wrong password
-    except damage.errors() as error:
-        raise ImportRefused(
-            f"{path.name}: the archive is damaged ({error}): fetch it again"
-        ) from error
+    with opened(path, path.name, password) as archive:
+        members = _result_members(path.name, archive.infolist())
+    for member in members:
+        for _ in islice(_read_member(path, member, password), 1):
+            pass  # the first chunk reveals a wrong password
     return [
         ResultFile(_member_name(path, m.filename), partial(_read_member, path, m, password))
         for m in members
     ]
 
 
-def _open_archive(path: Path, password: str | None = None) -> Any:
+@contextmanager
+def opened(path: Path, name: str, password: str | None = None) -> Iterator[Any]:
+    """Open the zip archive at ``path``, which is called ``name`` in messages.
+
+    Raises :class:`ImportRefused` if it is damaged.
+    """
     import pyzipper
 
-    archive = pyzipper.AESZipFile(path)
-    if password is not None:
-        archive.setpassword(password.encode("utf-8"))
-    return archive
+    try:
+        with pyzipper.AESZipFile(path) as archive:
+            if password is not None:
+                archive.setpassword(password.encode("utf-8"))
+            yield archive
+    except damage.errors() as error:
+        raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
+
+
+@contextmanager
+def opened_member(archive: Any, member: Any, name: str, password: str | None) -> Iterator[Any]:
+    """Open a member of the archive ``name``, whose password has been set.
+
+    Raises :class:`ImportRefused` if the member is damaged, or encrypted with another password.
+    """
+    encrypted = bool(member.flag_bits & _ENCRYPTED)
+    if encrypted and password is None:
+        raise ImportRefused(
+            f"{name}: the archive is encrypted: give --password or set KGBENCH_ARCHIVE_PASSWORD"
+        )
+    try:
+        with archive.open(member) as stream:
+            yield stream
+    except damage.errors() as error:
+        hint = ", or the password is wrong" if encrypted else ""
+        last = PurePosixPath(member.filename).name
+        raise ImportRefused(f"{name}/{last}: damaged in the archive ({error}){hint}") from error
+    except RuntimeError as error:
+        raise ImportRefused(f"{name}: the password is wrong") from error
 
 
 def _member_name(path: Path, filename: str) -> str:
@@ -222,19 +248,9 @@ def _without_yaml_copies(members: list[Any]) -> list[Any]:
 
 def _read_member(path: Path, member: Any, password: str | None) -> Iterator[bytes]:
     """Read a member of an archive in chunks."""
-    name = _member_name(path, member.filename)
-    encrypted = bool(member.flag_bits & _ENCRYPTED)
-    if encrypted and password is None:
-        raise ImportRefused(
-            f"{path.name}: the archive is encrypted: give --password or set "
-            f"KGBENCH_ARCHIVE_PASSWORD"
-        )
-    try:
-        with _open_archive(path, password) as archive, archive.open(member) as stream:
-            while chunk := stream.read(_CHUNK):
-                yield chunk
-    except damage.errors() as error:
-        hint = ", or the password is wrong" if encrypted else ""
-        raise ImportRefused(f"{name}: damaged in the archive ({error}){hint}") from error
-    except RuntimeError as error:
-        raise ImportRefused(f"{path.name}: the password is wrong") from error
+    with (
+        opened(path, path.name, password) as archive,
+        opened_member(archive, member, path.name, password) as stream,
+    ):
+        while chunk := stream.read(_CHUNK):
+            yield chunk

@@ -22,7 +22,7 @@ from kgbench.datasets.text2kgbench import Part
 from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
-from kgbench.importers.text2kgbench_ontologies import ontology_iri, turtle_differences
+from kgbench.importers.text2kgbench_catalogue import ontology_iri, turtle_differences
 from kgbench.importers.text2kgbench_responses import (
     OntologyResponses,
     Response,

@@ -15,14 +15,15 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
+from kgbench.errors import StoreError
 from kgbench.rdf import integer
 from kgbench.record import reading, schema
 from kgbench.record.entries import registry_entry
 from kgbench.record.reading import RunInfo
-from kgbench.store import copying, registry
+from kgbench.store import copying, examination, registry, snapshots
 from kgbench.store.copying import CopiedGraph
+from kgbench.store.databases import ReadDatabase
 from kgbench.store.protocol import OwnedStore
-from kgbench.store.rebuilding import RebuiltStore, rebuild
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 
@@ -53,24 +54,79 @@ class Recovered:
     incomplete: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What could be read: a ``database``, and the parts of the store that it was read of.
+
+    ``hurt`` maps each incomplete graph to the subjects with missing triples.
+    """
+
+    store: ReadDatabase
+    database: ox.Store
+    source: str
+    unread: list[str]
+    hurt: dict[str, list[str]]
+
+    def remove(self, graph: str, subject: str, predicate: str | None = None) -> None:
+        """Remove the triples about a subject from a graph."""
+        property_ = None if predicate is None else ox.NamedNode(predicate)
+        pattern = (ox.NamedNode(subject), property_, None, ox.NamedNode(graph))
+        for quad in list(self.database.quads_for_pattern(*pattern)):
+            self.database.remove(quad)
+
+
 def recover(path: Path, target: OwnedStore) -> Recovered:
     """Copy the readable part of the store at ``path`` (not open anywhere) into an empty store.
 
-    Raises :class:`~kgbench.errors.StoreError` if nothing can be read.
+    It is the readable part of the owner's files or, if these are damaged and a snapshot has more
+    that can be read, of that snapshot: snapshots share most files with the store, so that joining
+    them would add little. Raises :class:`~kgbench.errors.StoreError` if nothing can be read.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="kgbench-recovery-") as scratch,
-        rebuild(path, Path(scratch)) as rebuilt,
-    ):
-        _register(rebuilt)
-        missing: list[Missing] = []
-        for run in reading.runs(rebuilt):
-            missing += _without_incomplete(rebuilt, run)
-        removed = tuple(f"{lost.dialogue}/" for lost in missing)
-        damaged = sorted({s for subjects in rebuilt.hurt.values() for s in subjects})
-        incomplete = [s for s in damaged if not _is_below(s, removed) and not _is_result(s)]
-        copied = copying.copy(rebuilt, target)
-        return Recovered(rebuilt.source, rebuilt.unread, copied, missing, incomplete)
+    with tempfile.TemporaryDirectory(prefix="kgbench-recovery-") as scratch:
+        found = _read(path, Path(scratch))
+        with found.store as store:
+            _register(found)
+            missing: list[Missing] = []
+            for run in reading.runs(store):
+                missing += _without_incomplete(found, run)
+            removed = tuple(f"{lost.dialogue}/" for lost in missing)
+            damaged = sorted({s for subjects in found.hurt.values() for s in subjects})
+            incomplete = [
+                subject
+                for subject in damaged
+                if not f"{subject}/".startswith(removed) and not _is_result(subject)
+            ]
+            copied = copying.copy(store, target)
+            return Recovered(found.source, found.unread, copied, missing, incomplete)
+
+
+def _read(path: Path, scratch: Path) -> _Read:
+    """Load the part of a store of which most can be read, without entries of missing graphs."""
+    file = scratch / "read.nq"
+    unread: list[str] = []
+    most: _Read | None = None
+    for folder in (path / "data", *snapshots.all_of(path / "snapshots")):
+        examined = examination.examine(folder, file)
+        if (examined.graphs or examined.hurt) and file.stat().st_size:
+            database = ox.Store(str(scratch / folder.name))
+            database.bulk_load(path=str(file), format=ox.RdfFormat.N_QUADS)
+            file.unlink()
+            if most is None or len(database) > len(most.database):
+                unread += [] if most is None else [most.source]
+                store = ReadDatabase(str(path), database)
+                name = examination.name(folder)
+                most = _Read(store, database, name, list(unread), examined.hurt)
+            if not examined.damage:
+                break
+        elif most is None:
+            unread.append(examination.name(folder))
+    if most is None:
+        raise StoreError(f"nothing of the store {path} can be read: restore it from a backup")
+    catalogue = most.store.iris.catalogue
+    most.remove(catalogue, catalogue, KGB.declaredDigest)  # so that it is declared again
+    for graph in set(registry.graphs(most.store)) - set(most.store.graphs()):
+        most.remove(catalogue, graph)
+    return most
 
 
 def _is_result(iri: str) -> bool:
@@ -78,78 +134,74 @@ def _is_result(iri: str) -> bool:
     return "/text/" in iri or "/pass/" in iri
 
 
-def _is_below(iri: str, prefixes: tuple[str, ...]) -> bool:
-    return f"{iri}/".startswith(prefixes)
-
-
-def _register(rebuilt: RebuiltStore) -> None:
+def _register(found: _Read) -> None:
     """Register runs and passes whose registry entries were lost, and stamp each graph."""
-    known = set(registry.graphs(rebuilt))
-    stamps = registry.stamps(rebuilt)
+    store = found.store
+    known = set(registry.graphs(store))
+    stamps = registry.stamps(store)
     lines = []
     for kind in ("run", "pass"):
-        for graph in rebuilt.graphs():
-            head = f"{rebuilt.iris.base}graph/{kind}/"
+        for graph in store.graphs():
+            head = f"{store.iris.base}graph/{kind}/"
             if not graph.startswith(head):
                 continue
-            described = f"{rebuilt.iris.base}{kind}/{graph.removeprefix(head)}"
+            described = f"{store.iris.base}{kind}/{graph.removeprefix(head)}"
             if graph not in known:
-                if not rebuilt.query(fill("described.rq", graph=graph, describes=described)):
+                if not store.query(fill("described.rq", graph=graph, describes=described)):
                     continue
                 lines += registry_entry(graph, described)
             if graph not in stamps:
                 stamp = integer(max(stamps.values(), default=0) + 1)
                 lines.append(f"<{graph}> <{KGB.changeStamp}> {stamp} .")
-    if lines:
-        rebuilt.add(rebuilt.iris.catalogue, lines)
+    content, catalogue = "\n".join(lines).encode(), ox.NamedNode(store.iris.catalogue)
+    found.database.load(content, ox.RdfFormat.N_TRIPLES, to_graph=catalogue)
 
 
-def _without_incomplete(rebuilt: RebuiltStore, run: RunInfo) -> list[Missing]:
+def _without_incomplete(found: _Read, run: RunInfo) -> list[Missing]:
     """Remove the incomplete dialogues of a run, and return them."""
-    passes = reading.passes(rebuilt, run)
+    passes = reading.passes(found.store, run)
     graphs = [run.graph, *(pass_.graph for pass_ in passes)]
-    if not any(graph in rebuilt.hurt for graph in graphs):
+    if not any(graph in found.hurt for graph in graphs):
         return []
-    wanted = set(_damaged_dialogues(rebuilt, run, {pass_.graph: pass_.iri for pass_ in passes}))
+    wanted = set(_damaged_dialogues(found, run, {pass_.graph: pass_.iri for pass_ in passes}))
     for pass_ in passes:
         if pass_.kind == "live":
-            rows = rebuilt.query(
+            rows = found.store.query(
                 fill("unjudged-dialogues.rq", graph=run.graph, **{"pass": pass_.graph})
             )
             wanted |= {row["dialogue"].value for row in rows}
-    for subject in rebuilt.hurt.get(run.graph, ()):
+    for subject in found.hurt.get(run.graph, ()):
         if subject.startswith(f"{run.iri}/text/"):
-            rebuilt.remove(run.graph, subject)
+            found.remove(run.graph, subject)
     below = dict(zip(graphs, [run.iri, *(pass_.iri for pass_ in passes)], strict=True))
     turns: dict[str, set[int]] = defaultdict(set)
     for graph, head in below.items():
-        named = {triple.subject for triple in rebuilt.triples(graph)}
+        named = {triple.subject for triple in found.store.triples(graph)}
         for name in {node.value for node in named if isinstance(node, ox.NamedNode)}:
             dialogue = _dialogue(run.iri, head, name)
             if dialogue in wanted:
                 turns[dialogue].update(_round(head, name))
-                rebuilt.remove(graph, name)
+                found.remove(graph, name)
     return [Missing(run.iri, iri, tuple(sorted(turns[iri]))) for iri in sorted(wanted)]
 
 
-def _damaged_dialogues(
-    rebuilt: RebuiltStore, run: RunInfo, passes: dict[str, str]
-) -> Iterator[str]:
+def _damaged_dialogues(found: _Read, run: RunInfo, passes: dict[str, str]) -> Iterator[str]:
     """Yield the dialogues of a run that have a damaged subject."""
     for graph, head in {run.graph: run.iri, **passes}.items():
-        for subject in rebuilt.hurt.get(graph, ()):
+        for subject in found.hurt.get(graph, ()):
             dialogue = _dialogue(run.iri, head, subject)
             if dialogue is not None:
                 yield dialogue
             elif subject.startswith(f"{run.iri}/text/"):
-                yield from _users(rebuilt, run, subject)
+                yield from _users(found, run, subject)
 
 
-def _users(rebuilt: RebuiltStore, run: RunInfo, text: str) -> Iterator[str]:
+def _users(found: _Read, run: RunInfo, text: str) -> Iterator[str]:
     """Yield the dialogues that use a text."""
-    for triple in rebuilt.about(run.graph, ox.NamedNode(text)):
-        if triple.predicate.value in schema.texts() and isinstance(triple.subject, ox.NamedNode):
-            dialogue = _dialogue(run.iri, run.iri, triple.subject.value)
+    pattern = (None, None, ox.NamedNode(text), ox.NamedNode(run.graph))
+    for quad in found.database.quads_for_pattern(*pattern):
+        if quad.predicate.value in schema.texts() and isinstance(quad.subject, ox.NamedNode):
+            dialogue = _dialogue(run.iri, run.iri, quad.subject.value)
             if dialogue is not None:
                 yield dialogue
 

@@ -13,7 +13,6 @@ import json
 import os
 import secrets
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
@@ -83,28 +82,9 @@ class PublicationKey:
         unfinished.unlink()
 
     def tag(self, purpose: str, value: str) -> str:
-        """Return the hexadecimal HMAC-SHA-256 (RFC 2104) of ``value`` for one ``purpose``."""
-        return self._mac(f"tag {purpose}", _encoded(value)).hex()
+        """Return the hexadecimal HMAC-SHA-256 (RFC 2104) of ``value`` for one ``purpose``.
 
-    def _mac(self, purpose: str, content: bytes) -> bytes:
-        return hmac.digest(self._keys[purpose], content, "sha256")
-
-    @cached_property
-    def _keys(self) -> _Derived:
-        return _Derived(self.key)
-
-
-class _Derived(dict[str, bytes]):
-    """A derived key for each purpose, so that uses for different purposes are independent."""
-
-    def __init__(self, key: bytes) -> None:
-        super().__init__()
-        self._key = key
-
-    def __missing__(self, purpose: str) -> bytes:
-        self[purpose] = hmac.digest(self._key, purpose.encode(), "sha256")
-        return self[purpose]
-
-
-def _encoded(value: str) -> bytes:
-    return value.encode("utf-8", "surrogatepass")
+        Each purpose has a derived key, so that uses for different purposes are independent.
+        """
+        derived = hmac.digest(self.key, f"tag {purpose}".encode(), "sha256")
+        return hmac.digest(derived, value.encode("utf-8", "surrogatepass"), "sha256").hex()

@@ -4,7 +4,7 @@
 A location is the URL of a server of a known kind (``store/back-ends.ttl``; the kind follows from
 the path, or is named as in ``http://host/sparql?engine=virtuoso``), or a Turtle file that describes
 a server. Environment variables can set or replace the addresses. A location never contains
-credentials: see :mod:`kgbench.store.credentials`.
+credentials: see :mod:`kgbench.store.connections`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VARIABLES = {
 FORMATS = ("json", "tsv")
 _SMALLEST = 10_000  # bytes; smaller requests could not contain a single turn
 _AS_IT_IS = "/%:@!$&'()*+,;=?~[]{}|^`\\\"<>"  # quote() escapes non-ASCII characters only
-_Values = Mapping[str, ox.NamedNode | ox.Literal]
+_Values = Mapping[str, str]  # IRIs of properties, and texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,38 +126,31 @@ def _by_url(location: str) -> BackEnd:
     parts = _split(location, "--store")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     name = options.pop("engine", None)
+    base = urlunsplit(parts._replace(query="", fragment=""))
     if options or parts.fragment:
         raise StoreError(
-            f"the location {urlunsplit(parts._replace(query='', fragment=''))} may be followed by "
-            "'?engine=' only: describe the server in a Turtle file to set more"
+            f"the location {base} may be followed by '?engine=' only: describe the server in a "
+            "Turtle file to set more"
         )
-    kind = _kind_of(parts.path) if name is None else _kind_named(name)
+    if name is None:
+        matching = (
+            kind
+            for kind in _kinds().values()
+            if KGB.locationPattern in kind and re.fullmatch(kind[KGB.locationPattern], parts.path)
+        )
+        kind = next(matching, None)
+    else:
+        kind = _kind_named(name)
     if kind is None:
         raise StoreError(
             f"the kind of the server at {location} is not known from its path: name it "
             f"(?engine={'|'.join(sorted(_kinds()))}), or describe the server in a Turtle file"
         )
-    base = urlunsplit(parts._replace(query="", fragment=""))
-    data = _maybe(kind, KGB.dataPath)
-    return _back_end(
-        location,
-        kind,
-        _joined(base, _text(kind, KGB.queryPath)),
-        _joined(base, _text(kind, KGB.updatePath)),
-        None if data is None else _joined(base, data),
+    query, update, data = (
+        base if path == "." else path and urljoin(base.rstrip("/") + "/", path)
+        for path in map(kind.get, (KGB.queryPath, KGB.updatePath, KGB.dataPath))
     )
-
-
-def _joined(base: str, path: str) -> str:
-    return base if path == "." else urljoin(base.rstrip("/") + "/", path)
-
-
-def _kind_of(path: str) -> _Values | None:
-    for kind in _kinds().values():
-        pattern = _maybe(kind, KGB.locationPattern)
-        if pattern is not None and re.fullmatch(pattern, path):
-            return kind
-    return None
+    return _back_end(location, kind, query or "", update or "", data)
 
 
 def _kind_named(name: str) -> _Values:
@@ -175,7 +168,7 @@ def _kinds() -> dict[str, _Values]:
     kinds = source.instances(KGB.BackEnd)
     return {
         source.required(kind, SKOS.notation): {
-            quad.predicate.value: quad.object
+            quad.predicate.value: quad.object.value
             for quad in source.graph.quads_for_pattern(kind, None, None)
             if isinstance(quad.object, (ox.NamedNode, ox.Literal))
         }
@@ -198,8 +191,8 @@ _ALLOWED = {
 _OTHERS = (RDFS, DCTERMS, SKOS)
 
 
-def _described(path: Path) -> BackEnd:
-    """Read the description of a back end from a Turtle file."""
+def _values(path: Path) -> _Values:
+    """Return the properties of the server that a Turtle file describes."""
     try:
         content = without_bom(path.read_bytes())
     except OSError as error:
@@ -211,11 +204,10 @@ def _described(path: Path) -> BackEnd:
     servers = {q.subject for q in quads if q.object == ox.NamedNode(KGB.BackEnd)}
     if len(servers) != 1:
         raise StoreError(f"{path} describes {len(servers)} servers (kgb:BackEnd), not one")
-    (server,) = servers
-    values: dict[str, ox.NamedNode | ox.Literal] = {}
+    values: dict[str, str] = {}
     for quad in quads:
         name = quad.predicate.value
-        if quad.subject != server or name.startswith(_OTHERS):
+        if quad.subject not in servers or name.startswith(_OTHERS):
             continue
         if name not in _ALLOWED:
             known = ", ".join(sorted(term.removeprefix(KGB) for term in _ALLOWED - {RDF.type}))
@@ -223,52 +215,37 @@ def _described(path: Path) -> BackEnd:
         if name in values:
             raise StoreError(f"{path}: <{name}> is given twice")
         if isinstance(quad.object, (ox.NamedNode, ox.Literal)):
-            values[name] = quad.object
-    return _from(values, path)
+            values[name] = quad.object.value
+    return values
 
 
-def _from(values: _Values, path: Path) -> BackEnd:
-    kind = _kind_named(_last(values.get(KGB.ofKind)) or "sparql")
-    combined = {**kind, **values}
+def _described(path: Path) -> BackEnd:
+    """Read the description of a back end from a Turtle file."""
+    values = _values(path)
+    kind = _kind_named(values.get(KGB.ofKind, "sparql").rpartition("/")[2])
     for needed in _NEEDED:
         if needed not in values:
             raise StoreError(f"{path}: the server has no kgb:{needed.removeprefix(KGB)}")
-    limit, form = _text(combined, KGB.requestLimit), _text(combined, KGB.resultFormat)
+    combined = {**kind, **values}
+    limit, form = combined[KGB.requestLimit], combined[KGB.resultFormat]
     if not limit.isdecimal() or int(limit) < _SMALLEST:
         raise StoreError(f"{path}: kgb:requestLimit is a number of bytes, at least {_SMALLEST}")
     if form not in FORMATS:
         raise StoreError(f"{path}: kgb:resultFormat is one of {', '.join(FORMATS)}, not '{form}'")
-    data = _maybe(values, KGB.dataEndpoint)
-    return _back_end(
-        str(path),
-        combined,
-        checked(_text(values, KGB.queryEndpoint), str(path)),
-        checked(_text(values, KGB.updateEndpoint), str(path)),
-        None if data is None else checked(data, str(path)),
-    )
+    query, update = (checked(values[name], str(path)) for name in _NEEDED)
+    data = values.get(KGB.dataEndpoint)
+    data = None if data is None else checked(data, str(path))
+    return _back_end(str(path), combined, query, update, data)
 
 
 def _back_end(location: str, values: _Values, query: str, update: str, data: str | None) -> BackEnd:
     return BackEnd(
         location=location,
-        kind=_text(values, SKOS.notation),
+        kind=values[SKOS.notation],
         query=query,
         update=update,
         data=data,
-        request_limit=int(_text(values, KGB.requestLimit)),
-        result_format=_text(values, KGB.resultFormat),
-        exact_double=_maybe(values, KGB.exactDouble),
+        request_limit=int(values[KGB.requestLimit]),
+        result_format=values[KGB.resultFormat],
+        exact_double=values.get(KGB.exactDouble),
     )
-
-
-def _last(term: ox.NamedNode | ox.Literal | None) -> str | None:
-    return None if term is None else term.value.rpartition("/")[2]
-
-
-def _text(values: _Values, name: str) -> str:
-    return values[name].value
-
-
-def _maybe(values: _Values, name: str) -> str | None:
-    term = values.get(name)
-    return None if term is None else term.value

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, Self, TypeVar
@@ -19,10 +20,9 @@ import pyoxigraph as ox
 from kgbench import __version__
 from kgbench.errors import QueryError, StoreError
 from kgbench.secrets.detection import SecretDetector
-from kgbench.store import query_forms, quirks
+from kgbench.store import quirks
 from kgbench.store.back_ends import BackEnd, public_url
-from kgbench.store.connections import Answer, Connections
-from kgbench.store.credentials import PASSWORD, TOKEN, USER, Credentials
+from kgbench.store.connections import PASSWORD, TOKEN, USER, Answer, Connections, Credentials
 from kgbench.store.templates import fill
 
 _T = TypeVar("_T")
@@ -30,7 +30,12 @@ _log = logging.getLogger("kgbench.store")
 _DEADLOCKS = 20  # attempts at an update that the server refuses for a temporary reason
 _QUOTED = 200  # characters of a reply in a message about access
 _MARK = "__exact"
+_PROLOGUE = re.compile(
+    r"(?:\s+|#[^\n]*(?:\n|$)|BASE\s*<[^<>]*>|PREFIX\s+[^\s:]*:\s*<[^<>]*>)*", re.IGNORECASE
+)
+_WORD = re.compile(r"[A-Za-z]+")
 _GRAPH_FORMS = ("CONSTRUCT", "DESCRIBE")
+_FORMS = ("SELECT", "ASK", *_GRAPH_FORMS)
 
 
 class Solutions:
@@ -85,15 +90,15 @@ class Client:
 
         Raises :class:`~kgbench.errors.QueryError` if the server refuses the query.
         """
-        form = query_forms.form(text)
-        if form not in query_forms.FORMS:
+        first = form(text)
+        if first not in _FORMS:
             raise QueryError(
-                f"the query cannot be run: it begins with '{form}', not with one of "
-                f"{', '.join(query_forms.FORMS)}"
+                f"the query cannot be run: it begins with '{first}', not with one of "
+                f"{', '.join(_FORMS)}"
             )
-        if form in _GRAPH_FORMS:
+        if first in _GRAPH_FORMS:
             return self._graph(text)
-        if form == "ASK":
+        if first == "ASK":
             answer = self._query(text, quirks.ACCEPT_JSON)
             return self._parsed(answer, self._boolean)
         tsv = self.back_end.result_format == "tsv"
@@ -140,7 +145,7 @@ class Client:
         columns = [
             f"({expression.replace('$value', f'?{name}')} AS ?{name}{_MARK})" for name in names
         ]
-        query = query_forms.around(text, variables, columns)
+        query = around(text, variables, columns)
         answer = self._query(query, quirks.ACCEPT_JSON)
         document = self._parsed(answer, self._document)
         quirks.exact(document, names, _MARK)
@@ -298,3 +303,29 @@ class Client:
 
     def _clean(self, text: str) -> str:
         return " ".join(self._echoes.hide(text, "[secret]").split())[:500]
+
+
+def form(text: str) -> str:
+    r"""Return the first word after the prologue in upper case, such as ``SELECT``, or "".
+
+    >>> form("# insert?\nPREFIX delete: <urn:x> ask {}")
+    'ASK'
+    """
+    word = _WORD.match(text, _prologue_end(text))
+    return "" if word is None else word[0].upper()
+
+
+def around(text: str, variables: Sequence[str], columns: Sequence[str]) -> str:
+    r"""Wrap a SELECT query in one that returns its ``variables`` and further ``columns``.
+
+    >>> around("SELECT ?a { ?a ?p 1 }", ["a"], ["(STR(?a) AS ?b)"])
+    'SELECT ?a (STR(?a) AS ?b) WHERE { { SELECT ?a { ?a ?p 1 }\n } }'
+    """
+    end = _prologue_end(text)
+    names = " ".join(f"?{name}" for name in variables)
+    return f"{text[:end]}SELECT {names} {' '.join(columns)} WHERE {{ {{ {text[end:]}\n }} }}"
+
+
+def _prologue_end(text: str) -> int:
+    match = _PROLOGUE.match(text)
+    return 0 if match is None else match.end()

@@ -20,6 +20,7 @@ from kgbench.errors import StoreError
 from kgbench.store import digests, registry
 from kgbench.store.digests import Digest
 from kgbench.store.protocol import Block, OwnedStore, Store
+from kgbench.store.templates import fill
 
 _LINES = 5_000  # triples per block
 
@@ -94,8 +95,8 @@ def verify(store: Store, expected: CopiedGraph) -> None:
 
 
 def _catalogue(triples: Iterable[ox.Triple], target: OwnedStore, known: set[str]) -> None:
-    """Replace the catalogue of ``target``: first the descriptions, then the registry."""
-    catalogue = target.iris.catalogue
+    """Replace the catalogue of ``target``: first the descriptions, then the registry at once."""
+    catalogue, beside = target.iris.catalogue, registry.beside(target)
     target.update(f"DROP SILENT GRAPH <{catalogue}>")
     entries: list[str] = []
 
@@ -108,7 +109,8 @@ def _catalogue(triples: Iterable[ox.Triple], target: OwnedStore, known: set[str]
                 yield triple
 
     target.bulk_load(_blocks(catalogue, described()))
-    target.bulk_load([Block(catalogue, entries)])
+    target.bulk_load([Block(beside, entries)])
+    target.update(fill("show.ru", catalogue=catalogue, beside=beside))
 
 
 def _blocks(graph: str, triples: Iterable[ox.Triple]) -> Iterator[Block]:

@@ -78,7 +78,12 @@ class Database:
 
 
 class ReadDatabase(Database, ReadOnly):
-    """A database that is opened for reading; a context manager that closes it."""
+    """A ``database`` of the store at ``location``, for reading; a context manager closes it."""
+
+    def __init__(self, location: str, database: ox.Store | None) -> None:
+        self.iris = Iris()
+        self.location = location
+        self._db = database
 
     def close(self) -> None:
         """Close the database."""

@@ -13,21 +13,21 @@ import re
 import tempfile
 import zlib
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Final, cast
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
-from kgbench.store import digests, registry
+from kgbench.store import registry
 from kgbench.store.copying import CopiedGraph
 from kgbench.store.databases import ReadDatabase, is_damage
 from kgbench.store.digests import Digest
-from kgbench.store.iris import Iris
 from kgbench.store.protocol import Store
 
 SUFFIX = ".nq.gz"
 _GRAPH = re.compile(r"# graph <([^<>]+)> triples (\d+) digest ([0-9a-f]{64})\n?")
 _END = re.compile(r"# end graphs (\d+)\n?")
+_UNREADABLE: Final = (OSError, EOFError, SyntaxError, ValueError, zlib.error)
 
 
 def is_dump(location: str) -> bool:
@@ -49,11 +49,9 @@ def write(source: Store, path: Path) -> list[CopiedGraph]:
     unfinished = path.with_name(path.name + ".unfinished")
     try:
         written = _write(source, unfinished)
-        if _read_back(unfinished) != written:
+        if _verified(unfinished) != written:
             raise StoreError(f"{path} differs from what was written to it: check the disk")
         unfinished.rename(path)
-    except (EOFError, SyntaxError, ValueError, zlib.error) as error:
-        raise StoreError(f"{path} cannot be read back: {error}") from None
     except OSError as error:
         if is_damage(error):  # of the store: its reader reports it
             raise
@@ -83,43 +81,18 @@ def _write(source: Store, path: Path) -> list[CopiedGraph]:
     return written
 
 
-def _read_back(path: Path) -> list[CopiedGraph]:
-    """Return count and digest of each graph of a backup, computed from its statements."""
-    by_graph: dict[str, Digest] = {}
-    with gzip.open(path, "rb") as file:
-        for quad in ox.parse(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS):
-            graph = getattr(quad.graph_name, "value", "")
-            by_graph.setdefault(graph, Digest()).add(quad.triple)
-    return [
-        CopiedGraph(claim.graph, counted.triples, counted.value)
-        for claim in _claims(path)
-        for counted in [by_graph.get(claim.graph, Digest())]
-    ]
-
-
 class Dump(ReadDatabase):
     """A backup that is opened for reading: verified, and loaded into a temporary database."""
 
     def __init__(self, path: Path) -> None:
-        self.iris = Iris()
-        self.location = str(path)
         if not path.is_file():
             raise StoreError(f"there is no backup at {path}")
+        _verified(path)
         self._folder = tempfile.TemporaryDirectory(prefix="kgbench-backup-")
+        super().__init__(str(path), ox.Store(self._folder.name))
         try:
-            self._db = ox.Store(self._folder.name)
-            claims = _claims(path)
             with gzip.open(path, "rb") as file:
                 self._store.bulk_load(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS)
-            for claim in claims:
-                actual = digests.of(self.triples(claim.graph))
-                if (actual.triples, actual.value) != (claim.triples, claim.digest):
-                    raise StoreError(  # noqa: TRY301 - the folder is removed on every failure
-                        f"{path} is damaged: its graph {claim.graph} differs from what was written"
-                    )
-        except (OSError, EOFError, SyntaxError, ValueError, zlib.error) as error:
-            self.close()
-            raise StoreError(f"{path} is not a complete backup: {error}") from None
         except BaseException:
             self.close()
             raise
@@ -130,18 +103,33 @@ class Dump(ReadDatabase):
         self._folder.cleanup()
 
 
-def _claims(path: Path) -> list[CopiedGraph]:
-    """Return the recorded counts and digests; :class:`StoreError` if the backup is truncated."""
-    claims = []
+def _verified(path: Path) -> list[CopiedGraph]:
+    """Return the graphs of a backup, whose statements have the recorded counts and digests.
+
+    Raises :class:`StoreError` for any other backup, and for one that is cut off.
+    """
+    recorded: list[CopiedGraph] = []
+    counted: dict[str, Digest] = {}
     ended = None
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        for line in file:
-            if line.startswith("#"):
-                graph, end = _GRAPH.fullmatch(line), _END.fullmatch(line)
-                if graph is not None:
-                    claims.append(CopiedGraph(graph[1], int(graph[2]), graph[3]))
-                elif end is not None:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as text:
+            for line in text:
+                if (graph := _GRAPH.fullmatch(line)) is not None:
+                    recorded.append(CopiedGraph(graph[1], int(graph[2]), graph[3]))
+                elif (end := _END.fullmatch(line)) is not None:
                     ended = int(end[1])
-    if ended != len(claims):
-        raise StoreError(f"{path} is not a complete backup: its end is missing")
-    return claims
+        if ended != len(recorded):
+            raise StoreError(f"{path} is not a complete backup: its end is missing")
+        with gzip.open(path, "rb") as file:
+            for quad in ox.parse(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS):
+                name = getattr(quad.graph_name, "value", "")
+                counted.setdefault(name, Digest()).add(quad.triple)
+    except _UNREADABLE as error:
+        raise StoreError(f"{path} is not a complete backup: {error}") from None
+    for item in recorded:
+        digest = counted.get(item.graph, Digest())
+        if (digest.triples, digest.value) != (item.triples, item.digest):
+            raise StoreError(
+                f"{path} is damaged: its graph {item.graph} differs from what was written"
+            )
+    return recorded

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading of a whole database, in a child process that damage may kill.
+"""Examination of embedded stores: the owner's files and every snapshot are read completely.
 
-``python -m kgbench.store.examination FOLDER FILE MEMORY``, started by :func:`examine`. It computes
-count and digest of every graph; the result is one line of JSON on standard output. With a ``FILE``,
-all that can be read is also written to it as N-Quads. Oxigraph has each quad in several indexes. A
-damaged block ends the reading of one of them, and an unreadable term makes every quad with it
-unreadable, so the rest of a damaged graph is read by predicate and by subject as well.
+Files are compared with their checksums. Each part is read in a child process, because damage can
+make the engine loop forever: ``python -m kgbench.store.examination FOLDER FILE MEMORY``, started by
+:func:`examine`. It computes count and digest of every graph; the result is one line of JSON on
+standard output. With a ``FILE``, all that can be read is also written to it as N-Quads.
+
+Oxigraph has each quad in several indexes. A damaged block ends the reading of one of them, and an
+unreadable term makes every quad with it unreadable, so the rest of a damaged graph is read by
+predicate and by subject as well.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -23,10 +28,12 @@ import pyoxigraph as ox
 from kgbench.children import lockdown, one_task
 from kgbench.children.endings import ChildTimeout
 from kgbench.errors import KgbenchError
-from kgbench.store import digests, maintenance, registry
-from kgbench.store.databases import ReadDatabase, short_message
+from kgbench.store import checksums, digests, maintenance, registry, snapshots
+from kgbench.store.databases import ReadDatabase, is_store, no_store, short_message
 from kgbench.store.iris import Iris
+from kgbench.store.maintenance import CheckResult
 
+OWNER = "owner's files"
 MEMORY = 4 << 30  # bytes of address space
 _SECONDS = 600.0  # for any database, regardless of its size
 _PER_BYTE = 1e-3  # seconds: far more than any database needs that can be read at all
@@ -53,13 +60,64 @@ class Examination:
     hurt: dict[str, list[str]] = field(default_factory=dict)
 
 
-class _Part(ReadDatabase):
-    """A database of a store, opened for reading without owning the store."""
+def check(path: Path) -> CheckResult:
+    """Examine the store at ``path``, and lock it against writers meanwhile.
 
-    def __init__(self, folder: Path) -> None:
-        self.iris = Iris()
-        self.location = str(folder)
-        self.database = self._db = ox.Store.read_only(str(folder))
+    If a process owns the store, its files are not examined, and ``writer`` names the process.
+    Raises :class:`~kgbench.errors.StoreError` if there is no store.
+    """
+    with unowned(path) as owner, ExitStack() as stack:
+        result = CheckResult(str(path), None, writer=owner)
+        parts = [] if owner is not None else [path / "data"]
+        for snapshot in snapshots.all_of(path / "snapshots"):
+            if (held := snapshots.hold(snapshot)) is not None:  # else pruned in the meantime
+                stack.enter_context(held)
+                parts.append(snapshot)
+        first: Examination | None = None
+        for folder in parts:
+            examined = examine(folder)
+            wrong = [*checksums.faults(folder, owned=folder.name == "data"), *examined.damage]
+            if first is None and not wrong:
+                # A snapshot may be from the middle of a bulk load, so its registry may lack graphs.
+                first = examined
+                wrong += examined.problems
+            result.parts[name(folder)] = wrong
+            result.problems += [f"{name(folder)}: {problem}" for problem in wrong]
+        if not parts:
+            result.problems.append("there is nothing to read: no snapshot, and no owner's files")
+        if first is not None:
+            catalogue = Iris().catalogue
+            registered = [graph for graph in first.registered if graph != catalogue]
+            content = {graph: first.graphs[graph] for graph in (*registered, catalogue)}
+            result.layout, result.graphs = first.layout, len(registered)
+            result.triples = sum(triples for triples, _ in content.values())
+            result.digests = {graph: digest for graph, (_, digest) in content.items()}
+        return result
+
+
+def name(folder: Path) -> str:
+    """Return the name of a part of a store in messages."""
+    return OWNER if folder.name == "data" else f"snapshot {int(folder.name)}"
+
+
+@contextmanager
+def unowned(path: Path) -> Iterator[str | None]:
+    """Lock the store at ``path`` against writers, or yield the name of the process that owns it."""
+    if not is_store(path):
+        raise no_store(path)
+    file = path / "lock"
+    with suppress(OSError):  # a disk that cannot be written has no writers
+        file.touch()
+    if not file.is_file():
+        yield None
+        return
+    with file.open(encoding="ascii", errors="replace") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield f"process {lock.read().strip() or '?'}"
+        else:
+            yield None
 
 
 def examine(folder: Path, file: Path | None = None) -> Examination:
@@ -83,15 +141,18 @@ def examine(folder: Path, file: Path | None = None) -> Examination:
     return Examination(graphs=graphs, **document)
 
 
+# --- the child process --------------------------------------------------------------------------
+
+
 def read(folder: Path, out: IO[bytes] | None = None) -> Examination:
     """Read the database in ``folder`` in this process; see :func:`examine`."""
     result = Examination()
     try:
-        part = _Part(folder)
+        database = ox.Store.read_only(str(folder))
     except _FAILURES as error:
         result.damage.append(f"it cannot be opened: {short_message(error)}")
         return result
-    reader = _Reader(part.database, out)
+    reader = _Reader(database, out)
     graphs = reader.graphs()
     if reader.failure is not None:
         result.damage.append(f"the list of graphs: {reader.failure}")
@@ -106,7 +167,7 @@ def read(folder: Path, out: IO[bytes] | None = None) -> Examination:
         else:
             result.damage.append(f"{graph.value}: {reader.failure}")
     if not result.damage:
-        _check(part, result)
+        _check_registry(ReadDatabase(str(folder), database), result)
     elif out is not None:
         for graph in graphs:
             if graph.value not in result.graphs:
@@ -114,7 +175,7 @@ def read(folder: Path, out: IO[bytes] | None = None) -> Examination:
     return result
 
 
-def _check(part: _Part, result: Examination) -> None:
+def _check_registry(part: ReadDatabase, result: Examination) -> None:
     """Check whether registry and graphs agree."""
     try:
         checked = maintenance.check(part)
@@ -203,11 +264,8 @@ def main() -> None:
     folder, file, memory = sys.argv[1:]
     lockdown.die_with_parent(os.getppid())
     lockdown.limit_memory(int(memory))
-    if file:
-        with Path(file).open("wb") as out:
-            result = read(Path(folder), out)
-    else:
-        result = read(Path(folder))
+    with Path(file).open("wb") if file else nullcontext() as out:
+        result = read(Path(folder), out)
     print(json.dumps(asdict(result)))  # noqa: T201 - the result for the parent
 
 

@@ -45,20 +45,19 @@ class LeaseHolder(NamedTuple):
 class Lease:
     """The lease of a store; call :meth:`hold` before each write, and :meth:`end` at the end.
 
-    Raises :class:`~kgbench.errors.StoreInUse` if another process holds it. ``taken_over`` says
-    whether an earlier holder had not released it.
+    Raises :class:`~kgbench.errors.StoreInUse` if another process holds it.
     """
 
     def __init__(self, client: Client, iris: Iris, location: str) -> None:
         self._client = client
         self._location = location
         self._names = {"graph": iris.mint("leaseGraph"), "lease": iris.mint("lease")}
-        self.token = string(f"{_machine()}.{os.getpid()}.{uuid.uuid4().hex}")
+        self.token = f"{_machine()}.{os.getpid()}.{uuid.uuid4().hex}"
         self._lost: str | None = None
-        self._lock = threading.Lock()
+        self._renewing = threading.Lock()
         self._ended = threading.Event()
-        self.taken_over = self._take()
         self._renewed = time.monotonic()
+        self._take()
         self._thread = threading.Thread(target=self._work, name="kgbench-lease", daemon=True)
         self._thread.start()
 
@@ -80,37 +79,37 @@ class Lease:
         self._thread.join()
         if self._lost is None:
             _given_up.add(self.token)  # in case the server does not get the update
-            self._client.update(fill("lease-end.ru", token=self.token, **self._names))
+            self._update("lease-end.ru")
 
-    def _take(self) -> bool:
-        before = holder(self._client, self._names)
-        now = datetime.now(UTC)
-        gone = [string(before.token)] if before is not None and _is_gone(before.token) else []
+    def note(self, graph: str) -> None:
+        """Note that a graph is loaded, so that who takes the lease over may remove it."""
+        self._update("lease-loads.ru", loaded=graph)
+
+    def loaded(self) -> list[str]:
+        """Return the graphs that earlier holders noted and did not release the lease after."""
+        rows = self._client.query(fill("lease-loaded.rq", **self._names))
+        return [row["loaded"].value for row in rows]
+
+    def _take(self) -> None:
+        before, now = holder(self._client, self._names), datetime.now(UTC)
+        gone = before.token if before is not None and _is_gone(before.token) else "nobody"
         who = f"{socket.gethostname()}, process {os.getpid()}"
-        self._client.update(
-            fill(
-                "lease-take.ru",
-                token=self.token,
-                who=string(who),
-                now=moment(now),
-                until=moment(now + timedelta(seconds=SECONDS)),
-                gone=", ".join(gone or [string("nobody")]),
-                **self._names,
-            )
+        until = moment(now + timedelta(seconds=SECONDS))
+        self._update(
+            "lease-take.ru", who=string(who), now=moment(now), until=until, gone=string(gone)
         )
-        now_held = holder(self._client, self._names)
-        if now_held is not None and string(now_held.token) == self.token:
-            return before is not None
-        if now_held is None:
+        held = holder(self._client, self._names)
+        if held is None:
             raise StoreError(
                 f"the server of {self._location} accepted an update but does not show it: check "
                 "that its addresses for queries and updates belong to the same server"
             )
-        raise StoreInUse(
-            f"the store {self._location} is in use by another kgbench ({now_held.who}): wait for "
-            f"it to end, or choose another store with --store; if it is gone, the store can be "
-            f"used from {now_held.until:%H:%M:%S} UTC on"
-        )
+        if held.token != self.token:
+            raise StoreInUse(
+                f"the store {self._location} is in use by another kgbench ({held.who}): wait for "
+                f"it to end, or choose another store with --store; if it is gone, the store can be "
+                f"used from {held.until:%H:%M:%S} UTC on"
+            )
 
     def _work(self) -> None:
         while not self._ended.wait(_EVERY):
@@ -118,17 +117,18 @@ class Lease:
                 self._renew()
 
     def _renew(self) -> None:
-        with self._lock:
-            asked = time.monotonic()
+        with self._renewing:
+            begin = time.monotonic()
             until = moment(datetime.now(UTC) + timedelta(seconds=SECONDS))
-            self._client.update(
-                fill("lease-renew.ru", token=self.token, until=until, **self._names)
-            )
-            current = holder(self._client, self._names)
-            if current is None or string(current.token) != self.token:
-                self._lost = "nobody (its lease is gone)" if current is None else current.who
+            self._update("lease-renew.ru", until=until)
+            held = holder(self._client, self._names)
+            if held is not None and held.token == self.token:
+                self._renewed = begin
             else:
-                self._renewed = asked
+                self._lost = "nobody (its lease is gone)" if held is None else held.who
+
+    def _update(self, template: str, **parts: str) -> None:
+        self._client.update(fill(template, token=string(self.token), **parts, **self._names))
 
 
 def holder(client: Client, names: dict[str, str]) -> LeaseHolder | None:
@@ -142,24 +142,23 @@ def holder(client: Client, names: dict[str, str]) -> LeaseHolder | None:
 
 def _is_gone(token: str) -> bool:
     """Return whether the holder is known to have released the lease or to be dead."""
-    if string(token) in _given_up:
-        return True
     parts = _TOKEN.fullmatch(token)
-    if parts is None or parts[1] != _machine():
-        return False
+    if token in _given_up or parts is None or parts[1] != _machine():
+        return token in _given_up
     try:
         os.kill(int(parts[2]), 0)
     except ProcessLookupError:
         return True
     except (PermissionError, OverflowError):
-        return False
+        pass
     return False
 
 
 def _machine() -> str:
     """Return an identifier of this machine since its last boot, and of the container, if any."""
     known = [socket.gethostname()]
-    for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
-        with suppress(OSError):
-            known.append(str(Path(path).readlink() if "ns" in path else Path(path).read_text()))
+    with suppress(OSError):
+        known.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+    with suppress(OSError):
+        known.append(str(Path("/proc/self/ns/pid").readlink()))
     return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]

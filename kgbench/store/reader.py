@@ -22,7 +22,6 @@ from kgbench.store.databases import (
     no_store,
 )
 from kgbench.store.embedded import EmbeddedStore
-from kgbench.store.iris import Iris
 
 _log = logging.getLogger("kgbench.store")
 _warned: set[Path] = set()
@@ -38,10 +37,8 @@ class SnapshotReader(ReadDatabase):
     is_snapshot = True  # the content does not change while it is open
 
     def __init__(self, path: Path) -> None:
-        self.iris = Iris()
-        self.location = str(path)
+        super().__init__(str(path), None)
         self._lock_file: IO[bytes] | None = None
-        self._db: ox.Store | None = None
         if not is_store(path):
             raise no_store(path)
         folder = path / "snapshots"

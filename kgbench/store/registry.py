@@ -12,6 +12,7 @@ from functools import cache
 
 from kgbench.errors import LayoutError, StoreError
 from kgbench.rdf.declared import shipped
+from kgbench.store.iris import new_id
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
@@ -51,6 +52,14 @@ def unregistered(store: Store, existing: Iterable[str], known: Iterable[str]) ->
     ours = store.iris.base + "graph/"
     others = {*known, store.iris.catalogue, store.iris.mint("leaseGraph")}
     return sorted(graph for graph in existing if graph.startswith(ours) and graph not in others)
+
+
+def beside(store: Store) -> str:
+    """Return a new graph for entries that are loaded in pieces and added to the catalogue at once.
+
+    ``store/show.ru`` adds them. The name is unique: an update that arrives late adds nothing else.
+    """
+    return f"{store.iris.catalogue}/{new_id()}"
 
 
 def refuse_results(store: Store) -> None:

@@ -4,7 +4,8 @@
 A write is one update with the content and with change stamps, which only ever grow. It is
 idempotent: if it is repeated because its fate is unknown, or arrives late, it changes nothing,
 because it has no blank nodes and graphs are sets of triples. Writes above the server's request
-limit are sent in pieces, with the registry last, so that incomplete content is not visible.
+limit are sent in pieces, with the registry in a graph beside the catalogue until the last one, so
+that incomplete content is not visible.
 """
 
 from __future__ import annotations
@@ -42,13 +43,9 @@ def refuse_misfits(location: str, error: object = None) -> None:
     if not isinstance(error, _MISFITS) or error.__traceback__ is None:
         return
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    packages = (
-        str(frame.f_globals.get("__name__")).partition(".")[0] for frame in reversed(frames)
-    )
-    if (
-        next((package for package in packages if package not in sys.stdlib_module_names), "")
-        == "kgbench"
-    ):
+    packages = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame in frames]
+    others = [package for package in packages if package not in sys.stdlib_module_names]
+    if others[-1:] == ["kgbench"]:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise StoreError(
             f"the answer of the server {location} does not match the query ({reason}): check that "
@@ -115,6 +112,7 @@ class RemoteStore(_Remote):
         super().__init__(back_end)
         self._limit = back_end.request_limit
         self._writing = threading.Lock()
+        self._stamps: dict[str, int] = {}
         self._loaded: set[str] = set()  # graphs, registered since or not
         self._lease: Lease | None = None
         self._closed = False
@@ -124,8 +122,8 @@ class RemoteStore(_Remote):
             registry.check_layout(self)
             declared.load(self)
             self._read_registry()
-            if self._lease.taken_over:  # what its holder loaded and did not register
-                self._drop(registry.unregistered(self, self.graphs(), self._stamps))
+            self._loaded.update(self._lease.loaded())
+            self._drop_unregistered()
         except BaseException as error:
             self._give_up()
             refuse_misfits(self.location, error)
@@ -138,16 +136,15 @@ class RemoteStore(_Remote):
             if self._in_doubt:
                 self._read_registry()
             self._in_doubt = True
-            remaining = blocks
             if _size(blocks) > self._limit:
-                self._stamp_separately({block.graph for block in blocks})
-                remaining = self._write_in_pieces(blocks)
-            content = [
-                f"GRAPH <{graph}> {{\n{chr(10).join(lines)}\n}}"
-                for graph, lines in remaining
-                if lines
-            ]
-            parts = [fill("remote-write.ru", content="\n".join(content))] if content else []
+                parts = self._load_in_pieces(blocks)
+            else:
+                content = "\n".join(
+                    f"GRAPH <{graph}> {{\n{chr(10).join(lines)}\n}}"
+                    for graph, lines in blocks
+                    if lines
+                )
+                parts = [fill("remote-write.ru", content=content)] if content else []
             graphs = sorted({block.graph for block in blocks})
             parts += self._registration_updates(graphs)
             parts += self._stamp_updates(graphs)
@@ -166,9 +163,7 @@ class RemoteStore(_Remote):
         for graph, lines in by_graph(blocks, self._limit):
             with self._writing:
                 self._confirm_lease()
-                if graph != self.iris.catalogue:
-                    self._loaded.add(graph)
-                self._client.load(graph, lines)
+                self._load(graph, lines)
 
     def drop(self, graphs: Sequence[str]) -> None:
         """See :meth:`~kgbench.store.protocol.Store.drop`."""
@@ -177,10 +172,6 @@ class RemoteStore(_Remote):
         self.update(fill("drop.ru", catalogue=self.iris.catalogue, graphs=terms, drops=drops))
         for graph in graphs:
             self._stamps.pop(graph, None)
-
-    def _drop(self, graphs: Sequence[str]) -> None:
-        if graphs:
-            self.drop(graphs)
 
     def optimize(self) -> None:
         """Do nothing: SPARQL 1.1 has no operation for it."""
@@ -197,8 +188,7 @@ class RemoteStore(_Remote):
             return
         try:
             if self._lease is not None:
-                if self._loaded:
-                    self._drop(sorted(self._loaded - registry.stamps(self).keys()))
+                self._drop_unregistered()
                 self._lease.end()
         finally:
             self._closed = True
@@ -226,17 +216,35 @@ class RemoteStore(_Remote):
             raise StoreError(f"the store {self.location} is closed")
         self._lease.hold()
 
-    def _write_in_pieces(self, blocks: Sequence[Block]) -> list[Block]:
-        """Write blocks in pieces, except the last piece of the catalogue, which is returned."""
-        catalogue = self.iris.catalogue
-        content = [block for block in blocks if block.graph != catalogue]
-        for graph, lines in by_graph(content, self._limit):
-            self._client.load(graph, lines)
-        registered = [block for block in blocks if block.graph == catalogue]
-        pieces = list(by_graph(registered, self._limit))
-        for graph, lines in pieces[:-1]:
-            self._client.load(graph, lines)
-        return [Block(*piece) for piece in pieces[-1:]]
+    def _load(self, graph: str, lines: Sequence[str]) -> None:
+        """Add triples to a graph, and note before that a new graph is ours."""
+        known = graph in self._loaded or graph in self._stamps or graph == self.iris.catalogue
+        if not known and self._lease is not None:
+            self._lease.note(graph)
+            self._loaded.add(graph)
+        self._client.load(graph, lines)
+
+    def _drop_unregistered(self) -> None:
+        """Remove what this process, or one whose lease it took, loaded and did not register.
+
+        Other graphs without a registry entry may be anybody's.
+        """
+        if self._loaded and (lost := sorted(self._loaded - registry.stamps(self).keys())):
+            self.drop(lost)
+
+    def _load_in_pieces(self, blocks: Sequence[Block]) -> list[str]:
+        """Load ``blocks``, those of the catalogue beside it; return the updates that show them.
+
+        Each graph that is changed first gets a change stamp of its own: their states are not
+        consistent with each other until the last piece is written.
+        """
+        catalogue, beside = self.iris.catalogue, registry.beside(self)
+        known = sorted({block.graph for block in blocks if block.graph in self._stamps})
+        if stamps := [part for graph in known for part in self._stamp_updates([graph])]:
+            self._client.update(" ;\n".join(stamps))
+        for graph, lines in by_graph(blocks, self._limit):
+            self._load(beside if graph == catalogue else graph, lines)
+        return [fill("show.ru", catalogue=catalogue, beside=beside)]
 
     def _registration_updates(self, graphs: Sequence[str]) -> list[str]:
         """Return the updates that give the new graphs of this write a registration number."""
@@ -254,16 +262,6 @@ class RemoteStore(_Remote):
         catalogue, stamp = self.iris.catalogue, integer(after)
         self._stamps.update(dict.fromkeys(graphs, after))
         return [fill("stamp.ru", catalogue=catalogue, graph=graph, stamp=stamp) for graph in graphs]
-
-    def _stamp_separately(self, graphs: Iterable[str]) -> None:
-        """Give each graph of a write in pieces a change stamp of its own.
-
-        Their states are not consistent with each other until the last piece is written.
-        """
-        known = sorted(graph for graph in graphs if graph in self._stamps)
-        parts = [part for graph in known for part in self._stamp_updates([graph])]
-        if parts:
-            self._client.update(" ;\n".join(parts))
 
 
 def by_graph(blocks: Iterable[Block], limit: int) -> Iterator[tuple[str, list[str]]]:

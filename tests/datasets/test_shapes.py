@@ -15,7 +15,7 @@ from rdflib import Graph
 from kgbench import resources
 from kgbench.importers import text2kgbench
 from kgbench.importers import text2kgbench_catalogue as catalogue
-from kgbench.importers.text2kgbench_ontologies import ontology_iri
+from kgbench.importers.text2kgbench_catalogue import ontology_iri
 from kgbench.store.iris import Iris
 from tests.support import text2kg_data
 from tests.support.pyshacl_oracle import rdflib_graph

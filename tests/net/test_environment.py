@@ -20,7 +20,7 @@ from kgbench.net import environment, limits, web
 from kgbench.net.limits import Limits
 from kgbench.plugins.challenges import connector as text2sparql
 from kgbench.plugins.vllm import connector as vllm
-from kgbench.store.credentials import Credentials
+from kgbench.store.connections import Credentials
 from kgbench.tool_servers.servers import ToolServers
 from tests.connectors import CASE, asked, replies, setup_for
 from tests.support.servers.google_server import GoogleSpeech

@@ -16,8 +16,7 @@ import pytest
 
 from kgbench.errors import StoreError, StoreUnreachable
 from kgbench.store import connections
-from kgbench.store.connections import Connections
-from kgbench.store.credentials import Credentials
+from kgbench.store.connections import Connections, Credentials
 from tests.store.scripted import Scripted, said
 from tests.support.servers import certificates
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from kgbench.errors import StoreError
-from kgbench.store.credentials import Credentials
+from kgbench.store.connections import Credentials
 
 USER, PASSWORD = "ada", "p4ss-of-tests"
 

@@ -15,7 +15,6 @@ from kgbench.cli import app
 from kgbench.errors import StoreError
 from kgbench.store import (
     Block,
-    checking,
     checksums,
     dumps,
     examination,
@@ -111,7 +110,7 @@ def test_a_removed_store_ends_with_words(place):
 
 def test_a_sound_store_is_said_to_be_sound(place):
     """A check of a sound store reads all parts, and counts its graphs."""
-    found = checking.check(place)
+    found = examination.check(place)
     assert found.problems == []
     newest, older = map(named, snapshots.all_of(place / "snapshots"))
     assert list(found.parts) == ["owner's files", newest, older]
@@ -136,7 +135,7 @@ def test_a_missing_file_is_found(place):
     newest, older = snapshots.all_of(place / "snapshots")
     table = own_file(newest, older)
     table.unlink()
-    problems = checking.check(place).problems
+    problems = examination.check(place).problems
     assert f"{named(newest)}: {table.name} is missing" in problems
 
 
@@ -168,7 +167,7 @@ def test_checksums_that_cannot_be_read_prove_nothing(place):
     checksums.sums_path(newest).write_text("{")
     assert checksums.read(newest) is None
     assert snapshots.damage(newest) is None
-    assert checking.check(place).problems == []
+    assert examination.check(place).problems == []
 
 
 # --- backups --------------------------------------------------------------------------------

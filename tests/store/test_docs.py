@@ -13,7 +13,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.store import back_ends, credentials
+from kgbench.store import back_ends, connections
 from tests.store.servers import empty
 
 PAGE = (Path(__file__).parents[2] / "docs" / "remote-store.md").read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def test_every_variable_is_told_of():
     """The page names exactly the variables that the code reads."""
     known = {
         *back_ends.VARIABLES.values(),
-        *(credentials.USER, credentials.PASSWORD, credentials.TOKEN, credentials.WAY),
+        *(connections.USER, connections.PASSWORD, connections.TOKEN, connections.WAY),
         *("KGBENCH_STORE_PATIENCE", "KGBENCH_STORE_TIMEOUT", "KGBENCH_STORE"),
     }
 

@@ -9,7 +9,8 @@ import pytest
 
 from kgbench.errors import StoreError, StoreInUse, StoreUnreachable
 from kgbench.rdf import moment, string
-from kgbench.store import Iris, leases, maintenance, open_reader, open_store
+from kgbench.record.entries import registry_entry
+from kgbench.store import Block, Iris, leases, maintenance, open_reader, open_store, registry
 from kgbench.store.back_ends import find
 from kgbench.store.client import Client
 from kgbench.store.templates import fill
@@ -74,7 +75,7 @@ def test_a_lease_is_given_back_once(in_process):
     store.close()
     with open_store(in_process) as successor:
         lease.end()
-        assert string(leases.holder(successor._client, NAMES).token) == successor._lease.token
+        assert leases.holder(successor._client, NAMES).token == successor._lease.token
 
 
 def test_addresses_that_do_not_belong_together(in_process, monkeypatch):
@@ -95,3 +96,51 @@ def test_a_check_names_who_writes(in_process):
     assert f"process {os.getpid()}, until 2" in found.writer
     assert found.problems == []
     assert after.writer is None
+
+
+def killed(store):
+    """Leave an open store as a killed process does, whose lease can be taken at once."""
+    store._lease._ended.set()
+    store._lease._thread.join()
+    leases._given_up.add(store._lease.token)
+    store._client.close()
+
+
+def test_only_what_a_killed_writer_loaded_is_removed(in_process):
+    """Who takes a lease over removes what its holder loaded; graphs of others stay."""
+    lost, another = (IRIS.mint("runGraph", run=name) for name in ("lost", "another"))
+    store = open_store(in_process)
+    store.bulk_load([Block(lost, ["<urn:a> <urn:b> <urn:c> ."])])
+    store._client.load(another, ["<urn:a> <urn:b> <urn:c> ."])
+    killed(store)
+    with open_store(in_process) as successor:
+        assert successor.graphs() == [IRIS.catalogue, another]
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_killed_write_in_pieces_shows_nothing(in_process, monkeypatch, pieces):
+    """A registry above the limit of requests is visible when its last piece is there."""
+    graphs = [IRIS.mint("runGraph", run=f"r{k}") for k in range(50)]
+    entries = [line for graph in graphs for line in registry_entry(graph, f"{graph}/{'x' * 50}")]
+    load = Client.load
+    left = iter(range(len(graphs) + pieces))
+
+    def until_killed(client, graph, lines):
+        next(left)  # raises StopIteration
+        load(client, graph, lines)
+
+    store = open_store(in_process)
+    store._limit = 5_000
+    monkeypatch.setattr(Client, "load", until_killed)
+    content = [Block(graph, ["<urn:a> <urn:b> <urn:c> ."]) for graph in graphs]
+    with pytest.raises(StopIteration):
+        store.write([*content, Block(IRIS.catalogue, entries)])
+    killed(store)
+    monkeypatch.undo()
+    with open_reader(in_process) as reader:
+        assert registry.graphs(reader) == []
+    with open_store(in_process) as successor:
+        successor._limit = 5_000
+        successor.write([*content, Block(IRIS.catalogue, entries)])
+        assert maintenance.check(successor).graphs == len(graphs)
+        assert len(successor.graphs()) == len(graphs) + 1

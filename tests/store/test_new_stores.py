@@ -13,8 +13,8 @@ from kgbench.doctor import storage
 from kgbench.errors import StoreError
 from kgbench.record import recovery
 from kgbench.store import (
-    checking,
     copying,
+    examination,
     maintenance,
     open_reader,
     open_store,
@@ -50,7 +50,7 @@ def stop(*_, **__):
 STEPS = [
     ("copy", copying, "_blocks"),
     ("copy", publication_keys, "carry"),
-    ("recover", recovery, "rebuild"),
+    ("recover", recovery, "_read"),
     ("recover", publication_keys, "carry"),
 ]
 
@@ -68,16 +68,17 @@ def test_an_interrupted_copy_leaves_no_store(place, tmp_path, monkeypatch, step)
 
     assert call("store", *words).exit_code == 0
     assert not list(tmp_path.glob(".new*"))
-    assert checking.check(new).problems == []
+    assert examination.check(new).problems == []
     with open_reader(str(new)) as store:
         assert registry.graphs(store) == sorted(GRAPHS)
 
 
-def test_an_interrupted_copy_to_a_server_shows_nothing(place, remote, monkeypatch):
+@pytest.mark.parametrize("step", ["_catalogue", "fill"])
+def test_an_interrupted_copy_to_a_server_shows_nothing(place, remote, monkeypatch, step):
     """A server has no results before the last step, and the same command repeats the copy."""
     words = ["store", "copy", place, remote]
     with monkeypatch.context() as patch:
-        patch.setattr(copying, "_catalogue", stop)
+        patch.setattr(copying, step, stop)
         assert call(*words).exit_code == 130
     with open_reader(remote) as store:
         assert registry.graphs(store) == []
@@ -95,7 +96,7 @@ def test_an_existing_folder_is_no_new_store(place, original):
     told = call("store", "copy", original, place)
     assert f"{place} exists: name a new folder" in str(told.exception)
     assert call("store", "recover", place, "--store", original).exit_code == 1
-    assert checking.check(place).problems == []
+    assert examination.check(place).problems == []
 
 
 def test_a_missing_lock_hides_no_store(place, tmp_path):
@@ -103,12 +104,12 @@ def test_a_missing_lock_hides_no_store(place, tmp_path):
     for use in (
         lambda: open_reader(str(place)).close(),
         lambda: open_store(str(place)).close(),
-        lambda: checking.check(place),
+        lambda: examination.check(place),
     ):
         (place / "lock").unlink(missing_ok=True)
         use()
     (place / "lock").unlink()
-    assert checking.check(place).problems == []
+    assert examination.check(place).problems == []
     (place / "lock").unlink()
     assert all(one.state != storage.State.BROKEN for one in storage._embedded(place))
     (place / "lock").unlink(missing_ok=True)

@@ -13,9 +13,8 @@ import pytest
 from kgbench.errors import StoreError
 from kgbench.store import quirks, remote
 from kgbench.store.back_ends import BackEnd
-from kgbench.store.client import Client
+from kgbench.store.client import Client, around, form
 from kgbench.store.protocol import Block
-from kgbench.store.query_forms import around, form
 from kgbench.vocab import XSD
 from tests.store.scripted import Scripted, said
 

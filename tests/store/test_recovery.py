@@ -15,12 +15,10 @@ from kgbench.errors import StoreError
 from kgbench.record import recovery
 from kgbench.secrets.publication_key import FILE
 from kgbench.store import (
-    checking,
     examination,
     open_reader,
     open_store,
     publication_keys,
-    rebuilding,
     reply_log,
     snapshots,
 )
@@ -74,7 +72,7 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
         file.write_text("\n".join(kept) + "\n")
         return examination.Examination(graphs=found.graphs, hurt={graph: [text.strip("<>")]})
 
-    monkeypatch.setattr(rebuilding, "examine", hurting)
+    monkeypatch.setattr(examination, "examine", hurting)
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place), "--json"])
     assert done.exit_code == 0, done.output
@@ -84,7 +82,7 @@ def test_what_is_damaged_is_recovered_and_listed(tmp_path, monkeypatch):
     assert [(one["dialogue"].rpartition("/")[2][:2], one["turns"]) for one in said["missing"]] == [
         ("1-", [0])
     ]
-    assert checking.check(new).problems == []
+    assert examination.check(new).problems == []
     again = CliRunner().invoke(app, [*small, "--store", str(new)])
     assert json.loads(again.output)["complete"] == 3
     with open_reader(str(new)) as reader:
@@ -110,7 +108,7 @@ def test_an_answer_without_its_evaluation_is_asked_again(tmp_path, monkeypatch):
         file.write_text("\n".join(kept) + "\n")
         return examination.Examination(graphs=found.graphs, hurt={graph: []})
 
-    monkeypatch.setattr(rebuilding, "examine", lacking)
+    monkeypatch.setattr(examination, "examine", lacking)
     with open_store(str(tmp_path / "new")) as target:
         done = recovery.recover(place, target)
     assert [one.dialogue.rpartition("/")[2][:2] for one in done.missing] == ["2-"]
@@ -127,7 +125,7 @@ def test_lost_entries_are_made_again(place, tmp_path, monkeypatch):
         file.write_text("\n".join(kept) + "\n")
         return examination.Examination(graphs=found.graphs, hurt={IRIS.catalogue: [GRAPH]})
 
-    monkeypatch.setattr(rebuilding, "examine", lacking)
+    monkeypatch.setattr(examination, "examine", lacking)
     with open_store(str(tmp_path / "new")) as target:
         recovery.recover(place, target)
     with open_reader(str(tmp_path / "new")) as reader:
@@ -159,11 +157,10 @@ def test_the_files_are_recovered_of_which_most_can_be_read(place, tmp_path, monk
             return examination.Examination(damage=["a block"], hurt={"urn:g": ["urn:a"]})
         return examination.Examination(graphs={"urn:g": (3, "")})
 
-    monkeypatch.setattr(rebuilding, "examine", examine)
+    monkeypatch.setattr(examination, "examine", examine)
     newest = snapshots.newest(place / "snapshots")
-    with rebuilding.rebuild(place, tmp_path) as rebuilt:
-        assert (rebuilt.source, rebuilt.unread) == (named(newest), ["owner's files"])
-        assert rebuilt.hurt == {}
+    found = recovery._read(place, tmp_path)
+    assert (found.source, found.unread, found.hurt) == (named(newest), ["owner's files"], {})
 
 
 def test_nothing_is_recovered_from_nothing(place, tmp_path):

@@ -8,28 +8,21 @@
   the same resource everywhere: if two stores disagree about it, one of them was altered, and the
   import is refused. A run may have grown since it was last imported.
 * The result of the import is validated against the result shapes. Shapes follow references, so
-  a separate database is built from the new graphs, the store's catalogue, and the store's graphs
-  that the new ones refer to. What is then loaded into the store is taken from that database.
+  the database of recorded statements also gets the store's catalogue, and the store's graphs that
+  they refer to. What is then loaded into the store is taken from that database.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused
-from kgbench.importers.rdf.contents import (
-    Contents,
-    TargetGraph,
-    normalised,
-    statements,
-)
-from kgbench.importers.rdf.sorting import SortedStatements
+from kgbench.importers.rdf.contents import Contents, TargetGraph
+from kgbench.importers.rdf.sorting import SortedStatements, normalised
 from kgbench.rdf import digest, integer, original_text
 from kgbench.record.entries import registry_entry
 from kgbench.secrets.publication_key import VEILED
@@ -43,7 +36,6 @@ _MULTIVALUED = frozenset(
 )
 _WORDING = frozenset((RDFS.label, RDFS.comment, SKOS.definition, SKOS.scopeNote))
 _MAX_COMPLAINTS = 5  # complaints in an error message
-_PROGRESS_STEP = 10_000  # statements between two reports of progress
 
 
 # --- digests ---------------------------------------------------------------------------------
@@ -159,14 +151,14 @@ def _additions(subject: str, stored: set[ox.Triple], triples: set[ox.Triple]) ->
     return additions
 
 
-def new_statements(store: Store, contents: Contents, target: TargetGraph) -> list[str]:
+def new_statements(store: Store, recorded: ox.Store, target: TargetGraph) -> list[str]:
     """Return, as N-Triples, what a data set adds to a graph that ``store`` already has.
 
     Raises :class:`ImportRefused` if the data set adds statements but lacks some of the store's.
     """
     stored = normalised(store.triples(target.graph))
     new = []
-    for quad in statements(contents, target):
+    for quad in recorded.quads_for_pattern(None, None, None, ox.NamedNode(target.graph)):
         if quad.triple in stored:
             stored.discard(quad.triple)
         else:
@@ -184,53 +176,42 @@ def new_statements(store: Store, contents: Contents, target: TargetGraph) -> lis
 # --- shapes ----------------------------------------------------------------------------------
 
 
-def prepare(
-    store: Store,
-    contents: Contents,
-    additions: Additions,
-    folder: Path,
-    progress: Callable[[int], None] | None = None,
-) -> ox.Store:
-    """Build a database in ``folder`` with all new and grown graphs as they will be.
-
-    It also gets the catalogue and the graphs of the store that they refer to. ``progress`` is
-    called with the number of copied statements.
-    """
-    prepared = ox.Store(str(folder))
+def complete(store: Store, sorted_: SortedStatements, additions: Additions) -> None:
+    """Add to the recorded graphs the catalogue as it will be, and the graphs they refer to."""
+    database = sorted_.recorded
     catalogue = ox.NamedNode(store.iris.catalogue)
-    prepared.bulk_extend(_quads_in(catalogue, store.triples(store.iris.catalogue)))
+    for graph in (store.iris.catalogue, *sorted(sorted_.referred)):
+        name = ox.NamedNode(graph)
+        database.bulk_extend(
+            ox.Quad(t.subject, t.predicate, t.object, name) for t in store.triples(graph)
+        )
     entries = [*additions.described]
     for target in additions.loaded:
         entries += registry_entry(target.graph, target.activity)
         entries.append(f"<{target.graph}> <{KGB.changeStamp}> {integer(1)} .")
-    prepared.bulk_load(
+    database.bulk_load(
         "\n".join(entries).encode("utf-8"), ox.RdfFormat.N_TRIPLES, to_graph=catalogue
     )
-    copier = _Copier(store, contents, progress)
-    for target in additions.graphs:
-        prepared.bulk_extend(copier.graph(target))
-    for graph in sorted(copier.referred):
-        prepared.bulk_extend(_quads_in(ox.NamedNode(graph), store.triples(graph)))
-    return prepared
 
 
-def validate(
-    prepared: ox.Store, contents: Contents, additions: Additions, described: Iterable[str]
-) -> None:
+def validate(contents: Contents, sorted_: SortedStatements, additions: Additions) -> None:
     """Raise :class:`ImportRefused` with the first complaints of the result shapes about new data.
 
-    ``described`` are the IRIs of the resources that the data set describes.
+    The data must be :func:`complete`.
     """
-    data = Data(prepared)
+    data = Data(sorted_.recorded)
     new = {target.activity for target in additions.graphs}
     graphs = {target.graph for target in additions.graphs}
-    subjects = set(described)
     messages: list[str] = []
     count = 0
     for complaint in complaints(data, result_shapes(data)):
         focus = str(getattr(complaint.focus, "value", complaint.focus))
         target = contents.target(focus)
-        if (target is not None and target.activity in new) or focus in graphs or focus in subjects:
+        if (
+            (target is not None and target.activity in new)
+            or focus in graphs
+            or focus in sorted_.catalogue
+        ):
             count += 1
             if len(messages) < _MAX_COMPLAINTS:
                 messages.append(_shortened(complaint, 300))
@@ -239,43 +220,6 @@ def validate(
         raise ImportRefused(
             f"the data do not conform to the shapes of results: {'; '.join(messages)}{more}"
         )
-
-
-class _Copier:
-    """Copies the graphs of a data set and collects the graphs of the store they refer to."""
-
-    def __init__(
-        self, store: Store, contents: Contents, progress: Callable[[int], None] | None
-    ) -> None:
-        self.referred: set[str] = set()
-        self._contents = contents
-        self._progress = progress
-        self._copied = 0
-        self._activities = {g.replace("/graph/", "/", 1): g for g in store.graphs()}
-        self._starts = tuple(name for name in self._activities if name != store.iris.catalogue)
-
-    def graph(self, target: TargetGraph) -> Iterator[ox.Quad]:
-        name = ox.NamedNode(target.graph)
-        for quad in statements(self._contents, target):
-            value = quad.object
-            if isinstance(value, ox.NamedNode) and value.value.startswith(self._starts):
-                self._note(value.value)
-            yield ox.Quad(quad.subject, quad.predicate, value, name)
-            self._copied += 1
-            if self._progress is not None and not self._copied % _PROGRESS_STEP:
-                self._progress(self._copied)
-
-    def _note(self, iri: str) -> None:
-        """Add the store's graph that an IRI belongs to, unless the data set contains it."""
-        if self._contents.target(iri) is None:
-            for name in self._starts:
-                if iri == name or iri.startswith(name + "/"):
-                    self.referred.add(self._activities[name])
-
-
-def _quads_in(graph: ox.NamedNode, triples: Iterable[ox.Triple]) -> Iterator[ox.Quad]:
-    for triple in triples:
-        yield ox.Quad(triple.subject, triple.predicate, triple.object, graph)
 
 
 def _shortened(term: object, max_length: int) -> str:

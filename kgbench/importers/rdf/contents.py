@@ -1,31 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contents of a staged data set, and the graph that each of its statements belongs to.
+"""Contents of a staged data set: its activities, each with a graph of its own.
 
-The graph names in a data set are not trusted. The subject of a statement determines its graph: that
-of a run, a pass or an invalidation, as the store's layout names it; the catalogue for descriptions
-of tasks, cases, models and software; the graph of the import for all other (foreign) statements. So
-a data set cannot overwrite what the store says.
-
-Stored analyses are left out: they can be computed again from the evaluations, and a table from a
-data set must not be mistaken for one that was computed here.
+The graph names in a data set are not trusted: the IRI of an activity determines its graph. Stored
+analyses are left out: they can be computed again from the evaluations, and a table from a data set
+must not be mistaken for one that was computed here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench import resources
 from kgbench.errors import ImportRefused
 from kgbench.store import registry
-from kgbench.validation import SHAPE_FILES
-from kgbench.vocab import BASE, KGB, OUTCOME, PROV, RDF, compact
+from kgbench.vocab import KGB, PROV, RDF
 
 ACTIVITY_KINDS = {
     KGB.Run: "run",
@@ -56,11 +48,10 @@ CATALOGUED = frozenset(
 """Classes whose instances are added to the catalogue unless this kgbench declares them."""
 
 _RECORDED_AS = ox.NamedNode(KGB.recordedAs)
-_TIMES = frozenset((PROV.startedAtTime, PROV.endedAtTime))
 _ACTIVITY = re.compile(r"(.+/)(run|pass|invalidation|analysis|import)/[A-Za-z0-9._-]+")
 _ACTIVITY_PART = re.compile(r"/(?:run|pass|invalidation|analysis|import)/[^/]+")
-_GRAPH = re.compile(r".+/graph/(?:catalogue|(?:run|pass|invalidation|analysis|import)/[^/]+)")
-_CLOCK_TOLERANCE = timedelta(days=1)  # tolerance for clocks of other machines
+CLOCK_TOLERANCE = timedelta(days=1)
+"""Tolerance for clocks of other machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,21 +153,13 @@ def _check_registry(contents: Contents) -> None:
                 f"the graph <{graph}> is registered for <{target.activity}>, which belongs into "
                 f"<{target.graph}>: it would overwrite another graph"
             )
-    latest = int((datetime.now(UTC) + _CLOCK_TOLERANCE).timestamp() * 1_000_000_000)
+    latest = int((datetime.now(UTC) + CLOCK_TOLERANCE).timestamp() * 1_000_000_000)
     for quad in staged.quads_for_pattern(None, ox.NamedNode(KGB.changeStamp), None):
         value = getattr(quad.object, "value", "")
         if not re.fullmatch(r"[0-9]{1,20}", value, re.ASCII) or int(value) > latest:
             raise ImportRefused(
-                f"{quad.subject} has a change stamp from the future: {value[:30]}; {_advice()}"
+                f"{quad.subject} has a change stamp from the future: {value[:30]}; {clock_advice()}"
             )
-
-
-# --- statements ------------------------------------------------------------------------------
-
-
-def is_graph_name(iri: str) -> bool:
-    """Return whether an IRI has the form of a graph name; the data set need not have that graph."""
-    return _GRAPH.fullmatch(iri) is not None
 
 
 def is_kgbench_class(term: Any) -> bool:
@@ -184,111 +167,9 @@ def is_kgbench_class(term: Any) -> bool:
     return isinstance(term, ox.NamedNode) and term.value.startswith(KGB)
 
 
-@cache
-def _shape_terms() -> frozenset[str]:
-    """Return every property and every class that the result shapes mention."""
-    return frozenset(
-        quad.object.value
-        for name in SHAPE_FILES["results"]
-        for quad in ox.parse(resources.text("shapes", name), ox.RdfFormat.TURTLE, base_iri=BASE)
-        if isinstance(quad.object, ox.NamedNode)
-    )
-
-
-def is_covered_by_shapes(quad: ox.Quad) -> bool:
-    """Return whether the result shapes cover a statement about a recorded resource.
-
-    Other statements about it use foreign terms; they are not checked, and are kept separately.
-    """
-    predicate = quad.predicate.value
-    if predicate == RDF.type:
-        return is_kgbench_class(quad.object) or (
-            isinstance(quad.object, ox.NamedNode) and quad.object.value in _shape_terms()
-        )
-    if predicate == PROV.wasInvalidatedBy:
-        return False
-    return (
-        predicate.startswith((KGB, OUTCOME, BASE))
-        or "/metric/" in predicate
-        or predicate in _shape_terms()
-    )
-
-
-def check_statement(quad: ox.Quad, latest_day: str) -> None:
-    """Raise :class:`ImportRefused` for unsupported terms and for times in the future."""
-    if isinstance(quad.object, ox.Triple):
-        raise ImportRefused(f"{quad.subject} {quad.predicate}: triple terms are not supported")
-    if isinstance(quad.object, ox.Literal) and quad.object.direction is not None:
-        raise ImportRefused(
-            f"{quad.subject} {quad.predicate}: literals with a direction are not supported"
-        )
-    if quad.predicate.value in _TIMES:
-        value = getattr(quad.object, "value", "")
-        if value[:10] > latest_day or not value[:4].isdigit() or value[4:5] != "-":
-            raise ImportRefused(
-                f"{quad.subject} {compact(quad.predicate.value)}: {value[:40]!r} is in the future "
-                f"or not a time; {_advice()}"
-            )
-
-
-def _advice() -> str:
+def clock_advice() -> str:
+    """Return what to do about a time in the future, in words."""
     return (
         f"the clock of this computer shows {datetime.now(UTC).date()}: set it if it is wrong, or "
         f"else ask the publisher for data with correct times"
     )
-
-
-def latest_day() -> str:
-    """Return the last acceptable date (``YYYY-MM-DD``), one day ahead to tolerate clock skew."""
-    return (datetime.now(UTC) + _CLOCK_TOLERANCE).date().isoformat()
-
-
-def target_of(contents: Contents, quad: ox.Quad) -> TargetGraph | None:
-    """Return the activity whose graph a statement belongs to, or ``None``.
-
-    ``prov:wasInvalidatedBy`` belongs to the graph of the invalidation, not to that of its subject.
-    """
-    if quad.predicate.value == PROV.wasInvalidatedBy and isinstance(quad.object, ox.NamedNode):
-        target = contents.targets.get(quad.object.value)
-        if target is not None and target.kind == "invalidation":
-            return target
-    subject = quad.subject
-    return contents.target(subject.value) if isinstance(subject, ox.NamedNode) else None
-
-
-def statements(contents: Contents, target: TargetGraph) -> Iterator[ox.Quad]:
-    """Yield the statements that belong to one activity's graph, without foreign ones."""
-    staged = contents.staged
-    graphs: tuple[ox.NamedNode | ox.DefaultGraph, ...] = (
-        ox.NamedNode(target.graph),
-        ox.DefaultGraph(),
-    )
-    seen: set[ox.Triple] = set()
-    both = len(contents.targets) > 0 and _has_default(staged)
-    for graph in graphs if both else graphs[:1]:
-        for quad in staged.quads_for_pattern(None, None, None, graph):
-            if target_of(contents, quad) != target or not is_recorded(contents, quad):
-                continue
-            if both:
-                if quad.triple in seen:
-                    continue
-                seen.add(quad.triple)
-            yield quad
-
-
-def is_recorded(contents: Contents, quad: ox.Quad) -> bool:
-    """Return whether a statement about a recorded resource is part of the record, not foreign."""
-    if quad.predicate.value == PROV.wasInvalidatedBy:
-        return target_of(contents, quad) is not None
-    return is_covered_by_shapes(quad)
-
-
-def _has_default(staged: ox.Store) -> bool:
-    return next(staged.quads_for_pattern(None, None, None, ox.DefaultGraph()), None) is not None
-
-
-def normalised(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
-    """Return triples with literals as the embedded store writes them (``0.0`` as ``0``)."""
-    store = ox.Store()
-    store.extend(ox.Quad(t.subject, t.predicate, t.object) for t in triples)
-    return {quad.triple for quad in store}

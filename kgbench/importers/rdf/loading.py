@@ -20,13 +20,13 @@ from kgbench.errors import ImportRefused
 from kgbench.importers.rdf.checks import (
     Additions,
     check_digests,
+    complete,
     new_descriptions,
     new_statements,
-    prepare,
     validate,
 )
 from kgbench.importers.rdf.contents import Contents, TargetGraph
-from kgbench.importers.rdf.sorting import sort
+from kgbench.importers.rdf.sorting import SortedStatements, sort
 from kgbench.importers.rdf.sources import Origin
 from kgbench.model import Json
 from kgbench.rdf import moment, string
@@ -84,9 +84,9 @@ def load(
     copied there. Raises :class:`~kgbench.errors.ImportRefused`, before anything is written, for a
     data set that fails a check.
     """
-    sorted_ = sort(contents, store.iris)
+    sorted_ = sort(store, contents, scratch / "recorded", progress)
     summary = Summary(list(origins), foreign=len(sorted_.foreign), left_out=sorted_.left_out)
-    _skip_known_originals(store, contents, summary)
+    _skip_known_originals(store, contents, sorted_.recorded, summary)
     if not contents.imported and not sorted_.catalogue and not summary.elsewhere:
         raise ImportRefused(
             f"{', '.join(origin.name for origin in origins)}: no run, pass or invalidation of "
@@ -96,7 +96,7 @@ def load(
     for target in contents.imported:
         if not _is_registered(store, target):
             additions.graphs[target] = None
-        elif missing := new_statements(store, contents, target):
+        elif missing := new_statements(store, sorted_.recorded, target):
             additions.graphs[target] = missing
         else:
             summary.there.append(target.activity)
@@ -105,13 +105,15 @@ def load(
     summary.described = len(additions.described)
     if additions.graphs or additions.described:
         check_digests(contents, sorted_)
-        prepared = prepare(store, contents, additions, scratch / "prepared", progress)
-        validate(prepared, contents, additions, sorted_.catalogue)
-        _write(store, prepared, sorted_.foreign, additions, summary)
+        complete(store, sorted_, additions)
+        validate(contents, sorted_, additions)
+        _write(store, sorted_, additions, summary)
     return summary
 
 
-def _skip_known_originals(store: Store, contents: Contents, summary: Summary) -> None:
+def _skip_known_originals(
+    store: Store, contents: Contents, recorded: ox.Store, summary: Summary
+) -> None:
     """Leave out activities that the store has under their original IRI.
 
     The same run under two IRIs would be counted twice.
@@ -125,6 +127,7 @@ def _skip_known_originals(store: Store, contents: Contents, summary: Summary) ->
             summary.elsewhere.append((activity, origin))
             # Graphs of this kind are not loaded.
             contents.targets[activity] = TargetGraph(target.graph, target.activity, "analysis")
+            recorded.remove_graph(ox.NamedNode(target.graph))
 
 
 def _is_registered(store: Store, target: TargetGraph) -> bool:
@@ -135,26 +138,20 @@ def _catalogue_has(store: Store, pattern: str) -> bool:
     return bool(store.query(fill("has.rq", catalogue=store.iris.catalogue, pattern=pattern)))
 
 
-def _write(
-    store: Store,
-    prepared: ox.Store,
-    foreign: list[str],
-    additions: Additions,
-    summary: Summary,
-) -> None:
+def _write(store: Store, sorted_: SortedStatements, additions: Additions, summary: Summary) -> None:
     identity = id_from("import/" + "/".join(sorted(o.digest for o in summary.sources)))
     node = store.iris.mint("import", **{"import": identity})
     graph = store.iris.mint("importGraph", **{"import": identity})
     started = clock.now()
     is_repeated = _catalogue_has(store, f"<{graph}> <{KGB.describes}> <{node}> .")
     store.drop([target.graph for target in additions.loaded] + ([] if is_repeated else [graph]))
-    store.bulk_load(_content(prepared, additions.loaded))
+    store.bulk_load(_content(sorted_.recorded, additions.loaded))
     lines = _import_activity(store, node, summary.sources, additions.graphs)
     blocks = [
         Block(store.iris.catalogue, [*additions.described, *this_software().entry(store.iris)])
     ]
     if not is_repeated:
-        store.bulk_load([Block(graph, foreign)])
+        store.bulk_load([Block(graph, sorted_.foreign)])
         lines += [
             f"<{node}> <{PROV.startedAtTime}> {moment(started)} .",
             f"<{node}> <{PROV.endedAtTime}> {moment(clock.now())} .",
@@ -178,10 +175,10 @@ def _count(summary: Summary, target: TargetGraph) -> None:
         lists[target.kind].append(target.activity)
 
 
-def _content(prepared: ox.Store, targets: Iterable[TargetGraph]) -> Iterator[Block]:
+def _content(recorded: ox.Store, targets: Iterable[TargetGraph]) -> Iterator[Block]:
     for target in targets:
         lines: list[str] = []
-        for quad in prepared.quads_for_pattern(None, None, None, ox.NamedNode(target.graph)):
+        for quad in recorded.quads_for_pattern(None, None, None, ox.NamedNode(target.graph)):
             lines.append(f"{quad.triple} .")
             if len(lines) == _BLOCK_SIZE:
                 yield Block(target.graph, lines)

@@ -1,36 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorting of the statements of a data set: recorded, described, declared, or foreign.
 
-Resources that this kgbench declares (vocabulary, outcomes, task classes, metrics, suites) are never
-loaded from a data set. A data set that gives them another meaning is refused.
+The subject of a statement determines its graph: that of a run, a pass or an invalidation, as the
+store's layout names it; the catalogue for descriptions of tasks, cases, models and software; the
+graph of the import for all other (foreign) statements. So a data set cannot overwrite what the
+store says. Resources that this kgbench declares (vocabulary, outcomes, task classes, metrics,
+suites) are never loaded from a data set, and one that gives them another meaning is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
+from kgbench import resources
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf.contents import (
+    CLOCK_TOLERANCE,
     IGNORED_KINDS,
     Contents,
     TargetGraph,
-    check_statement,
-    is_covered_by_shapes,
-    is_graph_name,
+    clock_advice,
     is_kgbench_class,
-    is_recorded,
-    latest_day,
-    normalised,
-    target_of,
 )
 from kgbench.store import declared
 from kgbench.store.iris import Iris
-from kgbench.vocab import BASE, KGB, OUTCOME, OWL, RDF, RDFS, SCHEMA, SKOS, compact
+from kgbench.store.protocol import Store
+from kgbench.validation import SHAPE_FILES
+from kgbench.vocab import BASE, KGB, OUTCOME, OWL, PROV, RDF, RDFS, SCHEMA, SKOS, compact
 
 _DEFINING_PROPERTIES = frozenset(
     (
@@ -71,63 +75,123 @@ _FIXED_CLASSES = frozenset(
 
 _DATASET_SEGMENT = "dataset"  # IRIs below BASE + this segment come with data sets, declared or not
 
+_TIMES = frozenset((PROV.startedAtTime, PROV.endedAtTime))
+_GRAPH = re.compile(r".+/graph/(?:catalogue|(?:run|pass|invalidation|analysis|import)/[^/]+)")
+_PROGRESS_STEP = 10_000  # statements between two reports of progress
+
 Term: TypeAlias = Any  # the object of a pyoxigraph triple
 
 
 @dataclass(slots=True)
 class SortedStatements:
-    """The statements of a data set that do not belong to an activity's graph.
+    """The statements of a data set.
 
-    ``catalogue`` has descriptions for the catalogue, by subject. ``foreign`` has, as N-Triples, the
-    statements about unknown resources and those with foreign terms about recorded ones.
-    ``left_out`` counts ignored statements: analyses, and declarations that this kgbench lacks.
+    ``recorded`` has those of activities, each in its graph. ``catalogue`` has descriptions for the
+    catalogue, by subject. ``foreign`` has, as N-Triples, the statements about unknown resources and
+    those with foreign terms about recorded ones. ``left_out`` counts ignored statements: analyses,
+    and declarations that this kgbench lacks. ``referred`` are the graphs of the store that recorded
+    statements refer to and the data set does not have.
     """
 
+    recorded: ox.Store
     catalogue: dict[str, list[ox.Triple]] = field(default_factory=dict)
     foreign: list[str] = field(default_factory=list)
     left_out: int = 0
+    referred: set[str] = field(default_factory=set)
 
 
-def sort(contents: Contents, iris: Iris) -> SortedStatements:
-    """Sort every statement. Raises :class:`ImportRefused` for the first invalid one."""
-    sorter = _Sorter(contents, iris)
-    for quad in contents.staged:
-        sorter.add_quad(quad)
-    sorter.result.foreign = sorted(set(sorter.result.foreign))
-    return sorter.result
+def sort(
+    store: Store,
+    contents: Contents,
+    folder: Path,
+    progress: Callable[[int], None] | None = None,
+) -> SortedStatements:
+    """Sort every statement; the recorded ones are copied to a new database in ``folder``.
+
+    ``progress`` is called with the number of copied statements. Raises :class:`ImportRefused` for
+    the first invalid statement.
+    """
+    result = SortedStatements(ox.Store(str(folder)))
+    result.recorded.bulk_extend(_Sorter(store, contents, result).recorded(progress))
+    result.foreign = sorted(set(result.foreign))
+    return result
+
+
+def normalised(triples: Iterable[ox.Triple]) -> set[ox.Triple]:
+    """Return triples with literals as the embedded store writes them (``0.0`` as ``0``)."""
+    store = ox.Store()
+    store.extend(ox.Quad(t.subject, t.predicate, t.object) for t in triples)
+    return {quad.triple for quad in store}
 
 
 class _Sorter:
-    def __init__(self, contents: Contents, iris: Iris) -> None:
-        self.result = SortedStatements()
+    def __init__(self, store: Store, contents: Contents, result: SortedStatements) -> None:
+        self.result = result
         self._contents = contents
-        self._declared = _declarations(iris)
+        self._declared = _declarations(store.iris)
         self._fixed = {s for s, pairs in self._declared.items() if _types(pairs) & _FIXED_CLASSES}
-        self._declared_segments = _first_segments(self._declared)
-        self._latest = latest_day()
+        paths = (s[len(BASE) :] for s in self._declared if s.startswith(BASE))
+        segments = {_first_segment(path) for path in paths}
+        self._declared_segments = segments - {_DATASET_SEGMENT, "software"}
+        self._latest = (datetime.now(UTC) + CLOCK_TOLERANCE).date().isoformat()
+        others = (graph for graph in store.graphs() if graph != store.iris.catalogue)
+        self._stored = {graph.replace("/graph/", "/", 1): graph for graph in others}
+        self._starts = tuple(self._stored)
 
-    def add_quad(self, quad: ox.Quad) -> None:
-        check_statement(quad, self._latest)
-        target = target_of(self._contents, quad)
-        if target is not None:
-            self._add_recorded(quad, target)
-            return
-        if isinstance(quad.subject, ox.BlankNode):
-            self._add_foreign(quad)
-            return
-        assert isinstance(quad.subject, ox.NamedNode)
-        self._add_described(quad, quad.subject.value)
+    def recorded(self, progress: Callable[[int], None] | None) -> Iterator[ox.Quad]:
+        """Yield the statements of activities in their graphs, and sort all others."""
+        copied = 0
+        for quad in self._contents.staged:
+            self._check(quad)
+            target = self._target(quad)
+            if target is None:
+                self._add_described(quad)
+            elif target.kind in IGNORED_KINDS:
+                self.result.left_out += 1
+            elif quad.predicate.value != PROV.wasInvalidatedBy and not _is_covered_by_shapes(quad):
+                self._add_foreign(quad)
+            elif not self._is_in_place(quad, target):
+                raise ImportRefused(
+                    f"the graph {quad.graph_name} has a statement about {quad.subject} "
+                    f"({compact(quad.predicate.value)}) that only the graph <{target.graph}> may "
+                    f"have"
+                )
+            else:
+                self._note_reference(quad.object)
+                graph = ox.NamedNode(target.graph)
+                yield ox.Quad(quad.subject, quad.predicate, quad.object, graph)
+                copied += 1
+                if progress is not None and not copied % _PROGRESS_STEP:
+                    progress(copied)
 
-    def _add_recorded(self, quad: ox.Quad, target: TargetGraph) -> None:
-        if target.kind in IGNORED_KINDS:
-            self.result.left_out += 1
-        elif not is_recorded(self._contents, quad):
-            self._add_foreign(quad)
-        elif not self._is_in_place(quad, target):
+    def _check(self, quad: ox.Quad) -> None:
+        """Refuse unsupported terms and times in the future."""
+        if isinstance(quad.object, ox.Triple):
+            raise ImportRefused(f"{quad.subject} {quad.predicate}: triple terms are not supported")
+        if isinstance(quad.object, ox.Literal) and quad.object.direction is not None:
             raise ImportRefused(
-                f"the graph {quad.graph_name} has a statement about {quad.subject} "
-                f"({compact(quad.predicate.value)}) that only the graph <{target.graph}> may have"
+                f"{quad.subject} {quad.predicate}: literals with a direction are not supported"
             )
+        if quad.predicate.value in _TIMES:
+            value = getattr(quad.object, "value", "")
+            if value[:10] > self._latest or not value[:4].isdigit() or value[4:5] != "-":
+                raise ImportRefused(
+                    f"{quad.subject} {compact(quad.predicate.value)}: {value[:40]!r} is in the "
+                    f"future or not a time; {clock_advice()}"
+                )
+
+    def _target(self, quad: ox.Quad) -> TargetGraph | None:
+        """Return the activity whose graph a statement belongs to, or ``None``.
+
+        ``prov:wasInvalidatedBy`` belongs to the graph of the invalidation, not to that of its
+        subject.
+        """
+        if quad.predicate.value == PROV.wasInvalidatedBy and isinstance(quad.object, ox.NamedNode):
+            target = self._contents.targets.get(quad.object.value)
+            if target is not None and target.kind == "invalidation":
+                return target
+        subject = quad.subject
+        return self._contents.target(subject.value) if isinstance(subject, ox.NamedNode) else None
 
     def _is_in_place(self, quad: ox.Quad, target: TargetGraph) -> bool:
         """Return whether a statement is in its own or the default graph, perhaps in others too."""
@@ -137,16 +201,29 @@ class _Sorter:
         in_target = ox.Quad(quad.subject, quad.predicate, quad.object, ox.NamedNode(target.graph))
         return in_target in self._contents.staged
 
-    def _add_described(self, quad: ox.Quad, subject: str) -> None:
+    def _note_reference(self, term: Term) -> None:
+        """Note the graph of the store that a term belongs to, unless the data set contains it."""
+        if not isinstance(term, ox.NamedNode) or not term.value.startswith(self._starts):
+            return
+        if self._contents.target(term.value) is None:
+            for name, graph in self._stored.items():
+                if f"{term.value}/".startswith(f"{name}/"):
+                    self.result.referred.add(graph)
+
+    def _add_described(self, quad: ox.Quad) -> None:
+        if not isinstance(quad.subject, ox.NamedNode):
+            self._add_foreign(quad)
+            return
+        subject = quad.subject.value
         types = self._contents.types.get(subject)
-        if is_graph_name(subject):
+        if _GRAPH.fullmatch(subject):
             return  # the import writes its own registry entries
         if subject in self._declared:
             self._compare(quad, subject)
         elif subject.startswith((KGB, OUTCOME)) or subject == KGB.removesuffix("#"):
             self.result.left_out += 1
         elif types is not None:
-            if is_covered_by_shapes(quad):
+            if _is_covered_by_shapes(quad):
                 self.result.catalogue.setdefault(subject, []).append(quad.triple)
             else:
                 self._add_foreign(quad)
@@ -160,14 +237,14 @@ class _Sorter:
         predicate = quad.predicate.value
         if (predicate, quad.object) in pairs or subject not in self._fixed:
             return
-        if predicate in _DEFINING_PROPERTIES or _specialises_kgbench_term(quad):
+        value = quad.object.value if isinstance(quad.object, ox.NamedNode) else ""
+        specialises = predicate in (RDFS.subClassOf, RDFS.subPropertyOf) and value.startswith(KGB)
+        if predicate in _DEFINING_PROPERTIES or specialises:
             raise ImportRefused(
                 f"the data give {compact(subject)} another meaning than this kgbench declares: "
                 f"{compact(predicate)} {quad.object}"
             )
-        if predicate == KGB.metric and KGB.Metric in self._contents.types.get(
-            _object_iri(quad), ()
-        ):
+        if predicate == KGB.metric and KGB.Metric in self._contents.types.get(value, ()):
             # A metric that results use for a task class although the class does not declare it.
             self.result.catalogue.setdefault(subject, []).append(quad.triple)
 
@@ -176,9 +253,8 @@ class _Sorter:
 
         Only files of kgbench declare resources with such IRIs.
         """
-        if not subject.startswith(BASE):
-            return False
-        return subject[len(BASE) :].split("/", 1)[0].split("#", 1)[0] in self._declared_segments
+        below = subject[len(BASE) :]
+        return subject.startswith(BASE) and _first_segment(below) in self._declared_segments
 
     def _has_kgbench_type(self, subject: str) -> bool:
         node = ox.NamedNode(subject)
@@ -194,27 +270,41 @@ class _Sorter:
         self.result.foreign.append(f"{quad.triple} .")
 
 
-def _object_iri(quad: ox.Quad) -> str:
-    return quad.object.value if isinstance(quad.object, ox.NamedNode) else ""
+@cache
+def _shape_terms() -> frozenset[str]:
+    """Return every property and every class that the result shapes mention."""
+    return frozenset(
+        quad.object.value
+        for name in SHAPE_FILES["results"]
+        for quad in ox.parse(resources.text("shapes", name), ox.RdfFormat.TURTLE, base_iri=BASE)
+        if isinstance(quad.object, ox.NamedNode)
+    )
 
 
-def _specialises_kgbench_term(quad: ox.Quad) -> bool:
-    """Return whether a statement makes its subject a subclass or subproperty of a kgbench term."""
+def _is_covered_by_shapes(quad: ox.Quad) -> bool:
+    """Return whether the result shapes cover a statement about a recorded resource.
+
+    Other statements about it use foreign terms; they are not checked, and are kept separately.
+    """
+    predicate = quad.predicate.value
+    if predicate == RDF.type:
+        return is_kgbench_class(quad.object) or (
+            isinstance(quad.object, ox.NamedNode) and quad.object.value in _shape_terms()
+        )
+    if predicate == PROV.wasInvalidatedBy:
+        return False
     return (
-        quad.predicate.value in (RDFS.subClassOf, RDFS.subPropertyOf)
-        and isinstance(quad.object, ox.NamedNode)
-        and quad.object.value.startswith(KGB)
+        predicate.startswith((KGB, OUTCOME, BASE))
+        or "/metric/" in predicate
+        or predicate in _shape_terms()
     )
 
 
 @cache
 def _declarations(iris: Iris) -> Mapping[str, set[tuple[str, Term]]]:
-    return _by_subject(normalised(declared.triples(iris)))
-
-
-def _by_subject(triples: Iterable[ox.Triple]) -> dict[str, set[tuple[str, Term]]]:
+    """Return the predicates and objects of each declared resource."""
     by_subject: dict[str, set[tuple[str, Term]]] = {}
-    for triple in triples:
+    for triple in normalised(declared.triples(iris)):
         assert isinstance(triple.subject, ox.NamedNode)  # declared blank nodes get an IRI
         pair = (triple.predicate.value, triple.object)
         by_subject.setdefault(triple.subject.value, set()).add(pair)
@@ -225,7 +315,5 @@ def _types(pairs: set[tuple[str, Term]]) -> set[str]:
     return {o.value for p, o in pairs if p == RDF.type and isinstance(o, ox.NamedNode)}
 
 
-def _first_segments(subjects: Iterable[str]) -> frozenset[str]:
-    paths = (s[len(BASE) :] for s in subjects if s.startswith(BASE))
-    segments = {name.split("/", 1)[0].split("#", 1)[0] for name in paths}
-    return frozenset(segments - {_DATASET_SEGMENT, "software"})
+def _first_segment(path: str) -> str:
+    return path.split("/", 1)[0].split("#", 1)[0]

@@ -24,6 +24,7 @@ import pyoxigraph as ox
 
 from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
+from kgbench.importers import archives
 from kgbench.importers.rdf.parsing import FORMATS, RdfFile, stage
 from kgbench.net import web
 from kgbench.net.limits import Budget
@@ -42,11 +43,7 @@ MAX_BYTES = 8 << 30
 MAX_SECONDS = 3_600.0
 """The default budget of one import (seconds)."""
 
-MAX_MEMBERS = 10_000
-"""The largest number of files in an archive."""
-
 _CHUNK = 1 << 20
-_ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
 _COMPRESSED = (".gz", ".zst")
 
 Fetch = Callable[[str, Path, int], None]
@@ -316,38 +313,20 @@ def _zstd(stream: IO[bytes], name: str) -> Iterator[Any]:
 def _unpack_members(
     path: Path, name: str, scratch: Path, password: str | None, budget: Budget
 ) -> list[RdfFile]:
-    import pyzipper
-
-    try:
-        with pyzipper.AESZipFile(path) as archive:
-            if password is not None:
-                archive.setpassword(password.encode("utf-8"))
-            members = [m for m in archive.infolist() if not m.is_dir()]
-            if len(members) > MAX_MEMBERS:
-                raise ImportRefused(f"{name}: {len(members)} files are too many for one archive")
-            rdf = [m for m in members if is_rdf(m.filename)]
-            if not rdf:
-                raise ImportRefused(f"{name}: no RDF file among the {len(members)} in it")
-            return [_unpack_member(archive, m, name, scratch, password, budget=budget) for m in rdf]
-    except damage.errors() as error:
-        raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
-
-
-def _unpack_member(
-    archive: Any, member: Any, name: str, scratch: Path, password: str | None, *, budget: Budget
-) -> RdfFile:
-    if member.flag_bits & _ENCRYPTED and password is None:
-        raise ImportRefused(
-            f"{name}: the archive is encrypted: give --password or set KGBENCH_ARCHIVE_PASSWORD"
-        )
-    last = PurePosixPath(member.filename).name
-    syntax = _syntax(last)
-    assert syntax is not None
-    try:
-        with archive.open(member) as stream:
-            return _unpack_document(stream, f"{name}/{last}", syntax, scratch, budget)
-    except RuntimeError as error:
-        raise ImportRefused(f"{name}: the password is wrong") from error
+    documents = []
+    with archives.opened(path, name, password) as archive:
+        members = [m for m in archive.infolist() if not m.is_dir()]
+        if len(members) > archives.MAX_MEMBERS:
+            raise ImportRefused(f"{name}: {len(members)} files are too many for one archive")
+        for member in members:
+            last = PurePosixPath(member.filename).name
+            if (syntax := _syntax(last)) is not None:
+                with archives.opened_member(archive, member, name, password) as stream:
+                    document = _unpack_document(stream, f"{name}/{last}", syntax, scratch, budget)
+                documents.append(document)
+    if not documents:
+        raise ImportRefused(f"{name}: no RDF file among the {len(members)} in it")
+    return documents
 
 
 def _next_path(folder: Path) -> Path:

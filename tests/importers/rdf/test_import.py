@@ -15,8 +15,9 @@ from kgbench.cli.import_rdf import rdf
 from kgbench.errors import ImportRefused, StoreError
 from kgbench.importers.rdf import contents as data_sets
 from kgbench.importers.rdf import parsing, sources
+from kgbench.importers.rdf.sorting import sort
 from kgbench.record import reading
-from kgbench.store import open_reader
+from kgbench.store import open_reader, open_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.vocab import BASE, KGB, PROV, RDF, XSD
 from tests.publish.static import serving
@@ -116,8 +117,13 @@ def staged(path, password=None):
     with parsing.scratch_folder() as scratch:
         documents = sources.fetch_documents(str(path), scratch, password).files
         contents = data_sets.read(parsing.stage(documents, scratch))
+        with open_store("memory:") as store:
+            recorded = sort(store, contents, scratch / "recorded").recorded
         return {
-            target.graph: {quad.triple for quad in data_sets.statements(contents, target)}
+            target.graph: {
+                quad.triple
+                for quad in recorded.quads_for_pattern(None, None, None, ox.NamedNode(target.graph))
+            }
             for target in contents.imported
         }
 

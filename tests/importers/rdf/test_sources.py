@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from kgbench.errors import ImportRefused
+from kgbench.importers import archives
 from kgbench.importers.rdf import sources
 from kgbench.net.limits import Budget
 from tests.support.archives import write_zip
@@ -109,7 +110,7 @@ def test_archives_of_too_many_files(tmp_path, scratch, monkeypatch):
     path = write_zip(tmp_path / "a.zip", {"a.txt": b"a", "b.txt": b"b"})
     with pytest.raises(ImportRefused, match=r"a\.zip: no RDF file among the 2 in it"):
         sources.unpack(path, "a.zip", scratch)
-    monkeypatch.setattr(sources, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
     with pytest.raises(ImportRefused, match=r"a\.zip: 2 files are too many for one archive"):
         sources.unpack(path, "a.zip", scratch)
 

@@ -10,8 +10,10 @@ import pytest
 from kgbench.analysis.index import ANALYSES, INDEX
 from kgbench.analysis.registry import Parameter
 from kgbench.errors import QueryError
+from kgbench.pages.rendering import environment
 from kgbench.scores.selection import select
 from kgbench.store import open_reader
+from kgbench.tables import Column, Kind, Table
 from kgbench.tables.rendering import as_csv
 
 HTML = {"Accept": "text/html"}
@@ -97,3 +99,13 @@ def test_texts_are_read_by_type():
     assert [parameters["common"].read(text) for text in ("1", "0")] == [True, False]
     assert isinstance(parameters["k"], Parameter)
     assert json.dumps(ANALYSES["tools"].recorded({"by": "tool"})) == '{"by": "tool"}'
+
+
+def test_marked_cells_are_bold():
+    """A preference that is significant at the stricter level is bold, without its asterisks."""
+    columns = (Column("model", "Model"), Column("winner", "Winner", Kind.MARK))
+    table = Table("Preference", columns, (("**a**", "**JSON**"), ("b", "Turtle")))
+    made = str(environment().get_template("parts.html").module.table(table, str))
+    assert "<bdi>**a**</bdi>" in made
+    assert "<strong>JSON</strong>" in made
+    assert "<bdi>Turtle</bdi>" in made

@@ -20,7 +20,7 @@ from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names, reaches
 from kgbench.scores.inference import Estimand
 from kgbench.scores.reading import Score, ScoreRow
-from kgbench.scores.selection import ALL, FIRST, Selection, select
+from kgbench.scores.selection import ALL, FIRST, LATEST, Selection, select, shared_suite
 from kgbench.scores.selectors import chosen_rows, chosen_scores
 from kgbench.statistics.histogram import mean
 from kgbench.statistics.intervals import UNBOUNDED, Bounds
@@ -60,7 +60,7 @@ def select_sides(
     pass_: str = FIRST,
     run: str | None = None,
     tasks: str = ALL,
-    models: str = ALL,
+    models: str | Sequence[str] = ALL,
 ) -> tuple[Side, Side, Selection]:
     """Return the two sides of a comparison, and the selected scores.
 
@@ -74,6 +74,8 @@ def select_sides(
     if a.kind != "model" and run is not None:
         raise OptionRefused("run", f"a {a.kind} determines which run counts")
     of_pass = a.iri if a.kind == "pass" else pass_
+    if suite is None and run is None and a.kind == "model" and pass_ in (FIRST, LATEST):
+        suite = shared_suite(store, (a.iri, b.iri))
     return a, b, select(store, suite, of_pass, run=run, tasks=tasks, models=models)
 
 

@@ -231,7 +231,8 @@ def outcomes(store: Store, selection: Selection) -> Table:
             rows.append((task_info.name, names.name(model), n, *shares, waiting[model, task]))
     if not rows:
         raise QueryError(
-            f"no answers match the task '{selection.tasks}' and the model '{selection.models}'"
+            f"no answers match the task '{selection.tasks}' and the model "
+            f"'{', '.join(catalogue.several(selection.models))}'"
         )
     return Table(
         title=f"Outcomes of answers ({selection.suite_name})",

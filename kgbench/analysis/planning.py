@@ -81,7 +81,12 @@ class Effort(NamedTuple):
 
 
 def source(
-    store: Store, name: str, pass_: str = FIRST, *, tasks: str = ALL, models: str = ALL
+    store: Store,
+    name: str,
+    pass_: str = FIRST,
+    *,
+    tasks: str = ALL,
+    models: str | Sequence[str] = ALL,
 ) -> Selection:
     """Select the scores of the suite or run ``name``.
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kgbench.api.connection import Connection
 from kgbench.api.results import Results
 from kgbench.scores.selection import ALL, FIRST
@@ -15,7 +17,7 @@ def open(  # noqa: A001 - the public name is kgbench.open
     pass_: str = FIRST,
     run: str | None = None,
     tasks: str = ALL,
-    models: str = ALL,
+    models: str | Sequence[str] = ALL,
 ) -> Results:
     """Open the results in a store; another process may write to it at the same time.
 
@@ -28,7 +30,7 @@ def open(  # noqa: A001 - the public name is kgbench.open
         pass_: The evaluation pass to use: ``first``, ``latest`` or an IRI.
         run: Id, IRI or label of the only run to use.
         tasks: Glob over task labels.
-        models: Glob over model ids or names.
+        models: Glob over model ids or names, or several.
 
     >>> results = kgbench.open("kgbench-results", models="*oracle")
     >>> results.leaderboard().column("score")

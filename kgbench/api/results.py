@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from kgbench.api.analysis_methods import analysis_method, with_analyses
@@ -62,12 +63,12 @@ class Results(Recording):
         pass_: str = FIRST,
         run: str | None = None,
         tasks: str = ALL,
-        models: str = ALL,
+        models: str | Sequence[str] = ALL,
     ) -> None:
         self._connection = connection
         selectors = {"suite": suite, "pass_": pass_, "run": run, "tasks": tasks, "models": models}
         for name, value in selectors.items():
-            if value is not None and not isinstance(value, str):
+            if value is not None and name != "models" and not isinstance(value, str):
                 raise QueryError(
                     f"{name} is one text or glob, not {value!r}: select once for each of several"
                 )
@@ -82,16 +83,17 @@ class Results(Recording):
         pass_: str | None = None,
         run: str | None = None,
         tasks: str | None = None,
-        models: str | None = None,
+        models: str | Sequence[str] | None = None,
     ) -> Results:
         """Return the results of the same store with a narrower selection of scores.
 
         Args:
-            suite: Name or IRI of a suite; by default, that of the newest run.
+            suite: Name or IRI of a suite; by default, the only one that the chosen models share,
+                else that of the newest run.
             pass_: The evaluation pass to use: ``first``, ``latest`` or an IRI.
             run: Id, IRI or label of the only run to use.
             tasks: Glob over task labels.
-            models: Glob over model ids or names.
+            models: Glob over model ids or names, or several.
 
         ``None`` keeps the current value.
 

@@ -114,7 +114,7 @@ def _print(
     explain: Cell = None,
     whole: Whole = False,
     task: options.TaskGlob = "*",
-    model: options.ModelGlob = "*",
+    model: options.ModelGlob = None,
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
@@ -126,7 +126,7 @@ def _print(
     from kgbench.scores.selection import select
 
     def choose(opened: Store) -> Selection:
-        return select(opened, suite, pass_, run=run, tasks=task, models=model)
+        return select(opened, suite, pass_, run=run, tasks=task, models=model or "*")
 
     if explain is None:
         if whole:

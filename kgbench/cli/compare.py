@@ -31,7 +31,7 @@ def compare(
     metric: options.Metric = None,
     round: options.Round = None,
     task: options.TaskGlob = "*",
-    model: options.ModelGlob = "*",
+    model: options.ModelGlob = None,
     run: options.OfRun = None,
     flips: Annotated[
         bool, typer.Option("--flips", help="List the cases that only one side solved.")
@@ -88,7 +88,14 @@ def compare(
     with open_reader(store) as opened:
         try:
             a, b, chosen = select_sides(
-                opened, first, second, suite=suite, pass_=pass_, run=run, tasks=task, models=model
+                opened,
+                first,
+                second,
+                suite=suite,
+                pass_=pass_,
+                run=run,
+                tasks=task,
+                models=model or "*",
             )
         except OptionRefused as refused:
             hint = {"models": "--model", "run": "--run"}[refused.name]

@@ -68,7 +68,7 @@ def dialogues(
         ),
     ] = 20,
     task: options.TaskGlob = "*",
-    model: options.ModelGlob = "*",
+    model: options.ModelGlob = None,
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
@@ -85,7 +85,7 @@ def dialogues(
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:
-        chosen = select(opened, suite, pass_, run=run, tasks=task, models=model)
+        chosen = select(opened, suite, pass_, run=run, tasks=task, models=model or "*")
         table = find_dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )

@@ -101,7 +101,10 @@ Store = Annotated[
 Suite = Annotated[
     str | None,
     typer.Option(
-        "--suite", metavar="NAME", help="The suite to read; by default, that of the newest run."
+        "--suite",
+        metavar="NAME",
+        help="The suite to read; by default, the only one that the chosen models share, or that of "
+        "the newest run.",
     ),
 ]
 FIRST = "first"  # the evaluation pass that counts where none is named
@@ -220,7 +223,8 @@ TaskGlob = Annotated[
     str, typer.Option("--task", "-t", metavar="GLOB", help="Only task labels that match.")
 ]
 ModelGlob = Annotated[
-    str, typer.Option("--model", "-m", metavar="GLOB", help="Only models that match.")
+    list[str] | None,
+    typer.Option("--model", "-m", metavar="GLOB", help="Only models that match; repeatable."),
 ]
 OfRun = Annotated[
     str | None,

@@ -80,7 +80,7 @@ def plan(
     metric: options.Metric = None,
     round: options.Round = None,
     task: options.TaskGlob = "*",
-    model: options.ModelGlob = "*",
+    model: options.ModelGlob = None,
     store: options.Store = None,
     pass_: options.Pass = options.FIRST,
     output: Output,
@@ -106,7 +106,7 @@ def plan(
         table = planning.plan(claim, declared, repetitions=counts)
     else:
         with open_reader(store) as opened:
-            chosen = planning.source(opened, from_, pass_, tasks=task, models=model)
+            chosen = planning.source(opened, from_, pass_, tasks=task, models=model or "*")
             table = planning.plan_from(
                 opened,
                 chosen,

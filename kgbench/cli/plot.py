@@ -115,7 +115,7 @@ def plot(
     ] = None,
     round: options.Round = None,
     task: options.TaskGlob = "*",
-    model: options.ModelGlob = "*",
+    model: options.ModelGlob = None,
     run: options.OfRun = None,
     store: options.Store = None,
     suite: options.Suite = None,
@@ -147,7 +147,7 @@ def plot(
         raise typer.BadParameter(refused.reason, param_hint=f"--{refused.name}") from None
     formats = [str(file_format) for file_format in form or [FigureForm.PNG]]
     with open_results(
-        store, suite=suite, pass_=pass_, run=run, tasks=task, models=model
+        store, suite=suite, pass_=pass_, run=run, tasks=task, models=model or "*"
     ) as results:
         state = state_digest(results.store, results.selection)
         names = display_names(results.store)

@@ -92,6 +92,11 @@ class ModelInfo:
     shown: str
 
 
+def several(globs: str | Sequence[str]) -> Sequence[str]:
+    """Return one glob or several as a sequence."""
+    return (globs,) if isinstance(globs, str) else globs
+
+
 class Models(dict[str, ModelInfo]):
     """The models of a store, by IRI."""
 
@@ -102,17 +107,20 @@ class Models(dict[str, ModelInfo]):
         _, separator, pseudonym = iri.rpartition("/reviewer/")
         return Ref(f"{pseudonym} (person)", iri) if separator else iri
 
-    def fits(self, iri: str, glob: str) -> bool:
-        """Return whether ``glob`` matches the id or a name of a model, or is its IRI.
+    def fits(self, iri: str, globs: str | Sequence[str]) -> bool:
+        """Return whether one of ``globs`` matches the id or a name of a model, or is its IRI.
 
         The connector may be left out: ``gpt-4o`` matches ``openai:gpt-4o``. A model that the
         catalogue lacks always matches.
         """
         info = self.get(iri)
-        if info is None or glob in (info.id, info.name, info.shown, iri):
+        if info is None:
             return True
         called = (info.id, info.name, info.shown, info.id.partition(":")[2])
-        return any(fnmatchcase(name, glob) for name in called)
+        return any(
+            glob in (*called[:3], iri) or any(fnmatchcase(name, glob) for name in called)
+            for glob in several(globs)
+        )
 
     def find(self, name: str) -> ModelInfo:
         """Return the model with this name, in tables or in the catalogue, id or IRI.

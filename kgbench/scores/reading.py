@@ -14,7 +14,7 @@ from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo
-from kgbench.scores.selection import ALL, Selection
+from kgbench.scores.selection import Selection
 from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 
@@ -142,7 +142,7 @@ def selection_test(store: Store, selection: Selection) -> Callable[[str, str], b
 
     Raises :class:`~kgbench.errors.QueryError` where a glob matches no task or model of the store.
     """
-    if selection.tasks == ALL and selection.models == ALL:
+    if not selection.narrowed.keys() & {"model", "task"}:
         return lambda _model, _task: True
     chosen_models, chosen_tasks = _selected(store, selection)
     return lambda model, task: model in chosen_models and task in chosen_tasks
@@ -158,12 +158,11 @@ def narrowing(
     faster still. Rows must still pass :func:`selection_test`.
     """
     values: dict[str, list[str] | None] = {"model": None, "task": None}
-    if dialogues is not None or (selection.tasks, selection.models) == (ALL, ALL):
+    if dialogues is not None or not selection.narrowed.keys() & values.keys():
         return values
     models_, tasks_ = _selected(store, selection)
-    globs = (("model", models_, selection.models), ("task", tasks_, selection.tasks))
-    for name, iris, glob in globs:
-        if glob != ALL and len(iris) <= _NARROW:
+    for name, iris in (("model", models_), ("task", tasks_)):
+        if name in selection.narrowed and len(iris) <= _NARROW:
             values[name] = sorted(iris)
     return values
 
@@ -171,16 +170,20 @@ def narrowing(
 def _selected(store: Store, selection: Selection) -> tuple[set[str], set[str]]:
     """Return the models and tasks (IRIs) that the globs of a selection match."""
     all_models, all_tasks = catalogue.models(store), catalogue.tasks(store)
-    chosen_models = {iri for iri in all_models if all_models.fits(iri, selection.models)}
+    chosen_models: set[str] = set()
+    for glob in catalogue.several(selection.models):
+        fitting = {iri for iri in all_models if all_models.fits(iri, glob)}
+        names = [model.name for model in all_models.values()]
+        chosen_models |= _not_empty(fitting, "model", glob, names)
     chosen_tasks = {iri for iri, task in all_tasks.items() if task.fits(selection.tasks)}
-    for kind, glob, chosen, all_names in (
-        ("task label", selection.tasks, chosen_tasks, [task.name for task in all_tasks.values()]),
-        ("model", selection.models, chosen_models, [model.name for model in all_models.values()]),
-    ):
-        if not chosen:
-            listed = ", ".join(sorted(all_names))
-            raise QueryError(f"no {kind} matches '{glob}'; there are: {listed}")
-    return chosen_models, chosen_tasks
+    names = [task.name for task in all_tasks.values()]
+    return chosen_models, _not_empty(chosen_tasks, "task label", selection.tasks, names)
+
+
+def _not_empty(chosen: set[str], kind: str, glob: str, known: list[str]) -> set[str]:
+    if not chosen:
+        raise QueryError(f"no {kind} matches '{glob}'; there are: {', '.join(sorted(known))}")
+    return chosen
 
 
 class SupersedingMetrics:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from kgbench.rdf import queries
 from kgbench.rdf.queries import Query
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
+from kgbench.scores import catalogue
 from kgbench.store.protocol import Store
 from kgbench.store.snapshot_cache import cache_per_snapshot
 from kgbench.tables import Value
@@ -29,9 +30,9 @@ class Selection:
 
     ``suite`` is an IRI and ``suite_name`` its display name. ``pass_graphs`` hold the evaluations
     that count; if ``latest`` is ``True``, revised evaluations are left out. ``run_graphs`` hold the
-    judged dialogues. ``pass_`` is ``first``, ``latest`` or the IRI of a single pass. ``tasks`` and
-    ``models`` are globs over task labels and over model ids or names; ``run`` is the IRI of the
-    only run that counts, if any.
+    judged dialogues. ``pass_`` is ``first``, ``latest`` or the IRI of a single pass. ``tasks`` is a
+    glob over task labels, and ``models`` one or several over model ids or names; ``run`` is the IRI
+    of the only run that counts, if any.
     """
 
     suite: str
@@ -41,7 +42,7 @@ class Selection:
     run_graphs: tuple[str, ...]
     latest: bool | None = None
     tasks: str = ALL
-    models: str = ALL
+    models: str | tuple[str, ...] = ALL
     run: str | None = None
 
     @property
@@ -54,7 +55,7 @@ class Selection:
         """The selectors that exclude scores, by their names on the command line."""
         selectors: dict[str, tuple[Value, Value]] = {
             "task": (self.tasks, ALL),
-            "model": (self.models, ALL),
+            "model": (", ".join(catalogue.several(self.models)), ALL),
             "run": (self.run, None),
         }
         return {name: value for name, (value, unset) in selectors.items() if value != unset}
@@ -76,23 +77,24 @@ def select(
     *,
     run: str | None = None,
     tasks: str = ALL,
-    models: str = ALL,
+    models: str | Sequence[str] = ALL,
 ) -> Selection:
     """Select the scores of one suite, with one pass per dialogue.
 
-    ``suite`` is a name or an IRI; the default is the suite of the newest run, ignoring those of
-    judges. ``pass_`` is ``first`` (the pass recorded live or published), ``latest`` (for each
-    dialogue the pass that was registered last, by the rule of its task class) or the IRI of a pass.
-    ``run`` is the id, IRI or label of the only run that counts; ``tasks`` and ``models`` are globs
-    over task labels and over model ids or names. Raises :class:`~kgbench.errors.QueryError` when
-    the store holds no runs, or when suite, pass or run are unknown.
+    ``suite`` is a name or an IRI; by default, it is that of :func:`default_suite`. ``pass_`` is
+    ``first`` (the pass recorded live or published), ``latest`` (for each dialogue the pass that was
+    registered last, by the rule of its task class) or the IRI of a pass. ``run`` is the id, IRI or
+    label of the only run that counts; ``tasks`` is a glob over task labels, and ``models`` one or
+    several over model ids or names. Raises :class:`~kgbench.errors.QueryError` when the store holds
+    no runs, or when suite, pass or run are unknown.
     """
     passes = list(_passes(store).values())
     of_run = None if run is None else find_run(store, run)
     if of_run is not None:
         passes = [p for p in passes if p.run_graph == of_run.graph]
         suite = suite or of_run.suite
-    suite_iri, name = _suite(store, suite, pass_, passes)
+    globs = models if isinstance(models, str) else tuple(models)
+    suite_iri, name = _suite(store, suite, pass_, passes, globs)
     chosen = [p for p in passes if p.suite == suite_iri and _counts(p, pass_)]
     if not chosen:
         raise QueryError(_no_pass(pass_, name, passes))
@@ -107,7 +109,7 @@ def select(
         run_graphs=tuple(sorted({p.run_graph for p in chosen})),
         latest=revised,
         tasks=tasks,
-        models=models,
+        models=globs,
         run=None if of_run is None else of_run.iri,
     )
 
@@ -200,6 +202,49 @@ def _passes(store: Store) -> dict[str, _Pass]:
     }
 
 
+def default_suite(store: Store, models: str | Sequence[str] = ALL) -> str | None:
+    """Return the suite (IRI) of an analysis that names none; ``None`` if there are no results.
+
+    It is the only suite in which all models that match ``models``, a glob or several, have
+    dialogues; else that of the newest run, ignoring suites of judges while there are others.
+    """
+    shared = None if models == ALL else shared_suite(store, models)
+    if shared is not None:
+        return shared
+    suites = _suites(store)
+    of_answers = {iri: name for iri, name in suites.items() if iri not in suites_of_judgements()}
+    passes = _passes(store).values()
+    judged = {p.run_graph for p in passes if p.suite in of_answers and _counts(p, FIRST)}
+    runs = [run for run in _runs(store).values() if run.graph in judged]
+    if runs:
+        return max(runs, key=lambda run: run.started.isoformat()).suite
+    return next(iter(of_answers or suites), None)
+
+
+def shared_suite(store: Store, models: str | Sequence[str]) -> str | None:
+    """Return the only suite (IRI) in which all models that match have dialogues, if there is one.
+
+    ``models`` is a glob over ids, names and IRIs, or several.
+    """
+    known = catalogue.models(store)
+    suites = [
+        of_model
+        for model, of_model in _suites_by_model(store).items()
+        if model in known and known.fits(model, models)
+    ]
+    shared = set.intersection(*suites) if suites else set()
+    return shared.pop() if len(shared) == 1 else None
+
+
+@cache_per_snapshot
+def _suites_by_model(store: Store) -> dict[str, set[str]]:
+    suites: dict[str, set[str]] = {}
+    for model, suite in queries.rows(store, "model-suites"):
+        if suite not in suites_of_judgements():
+            suites.setdefault(str(model), set()).add(str(suite))
+    return suites
+
+
 @cache_per_snapshot
 def _suites(store: Store) -> dict[str, str]:
     """Return the names of suites, by IRI."""
@@ -216,7 +261,13 @@ def _counts(each: _Pass, pass_: str) -> bool:
     return pass_ == each.iri or (pass_ == LATEST and each.kind != reading.POLICY)
 
 
-def _suite(store: Store, requested: str | None, pass_: str, passes: list[_Pass]) -> tuple[str, str]:
+def _suite(
+    store: Store,
+    requested: str | None,
+    pass_: str,
+    passes: list[_Pass],
+    models: str | Sequence[str],
+) -> tuple[str, str]:
     suites = _suites(store)
     if not suites:
         raise QueryError(
@@ -233,13 +284,9 @@ def _suite(store: Store, requested: str | None, pass_: str, passes: list[_Pass])
     for each in passes:
         if each.iri == pass_:
             return each.suite, suites[each.suite]
-    of_answers = {iri: name for iri, name in suites.items() if iri not in suites_of_judgements()}
-    judged = {p.run_graph for p in passes if p.suite in of_answers and _counts(p, FIRST)}
-    runs = [run for run in _runs(store).values() if run.graph in judged]
-    if runs:
-        newest = max(runs, key=lambda run: run.started.isoformat())
-        return newest.suite, suites[newest.suite]
-    return next(iter((of_answers or suites).items()))
+    default = default_suite(store, models)
+    assert default is not None  # as there are suites
+    return default, suites[default]
 
 
 def _no_pass(pass_: str, suite: str, passes: list[_Pass]) -> str:

@@ -28,7 +28,7 @@ from kgbench.record.dialogue_names import find_dialogue
 from kgbench.scores import catalogue, declared
 from kgbench.scores.catalogue import display_names
 from kgbench.scores.inference import DIALOGUES
-from kgbench.scores.selection import ALL, FIRST, LATEST, select
+from kgbench.scores.selection import ALL, FIRST, LATEST, default_suite, select
 from kgbench.scores.selectors import with_left_out_notes
 from kgbench.serve.comparisons import side_by_side
 from kgbench.serve.dialogue_lists import all_judged, listed_dialogues, with_text
@@ -121,6 +121,7 @@ ANALYSES: Mapping[str, Callable[..., Any]] = {
     "overview": home.overview,
     "choices": _choices,
     "suites": home.suites,
+    "default_suite": default_suite,
     "dialogues": listed_dialogues,
     "judged": all_judged,
     "text": with_text,

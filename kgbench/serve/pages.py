@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
@@ -18,6 +18,7 @@ from starlette.responses import Response
 from kgbench.pages import contents, things
 from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
+from kgbench.scores.selection import ALL
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.analysis_pages import AnalysisPages
 from kgbench.serve.comparisons import SIDES
@@ -116,9 +117,9 @@ class Pages:
     async def compare(self, request: Request) -> Response:
         """Return the comparison of models, runs or passes: differing cases, then tasks."""
         view = self._service.view
-        suite, suites = await self._suite(view, request)
         wanted = [request.query_params.get(name, "")[:_LONGEST_NAME] for name in SIDES]
         compared = list(dict.fromkeys(filter(None, wanted)))
+        suite, suites = await self._suite(view, request, compared)
         context: dict[str, Any] = {
             "suite": suite,
             "suites": suites,
@@ -140,8 +141,8 @@ class Pages:
     async def dialogues(self, request: Request) -> Response:
         """Return a page of dialogues by model, task, outcome, score and text."""
         view = self._service.view
-        suite, suites = await self._suite(view, request)
         search = DialogueSearch.read(request.query_params)
+        suite, suites = await self._suite(view, request, [search.model])
         context: dict[str, Any] = {
             "suite": suite,
             "suites": suites,
@@ -196,7 +197,8 @@ class Pages:
         path = request.path_params["path"]
         if not self._analyses.has(path):
             return None
-        suite, suites = await self._suite(self._service.view, request)
+        model = request.query_params.get("model", "")[:_LONGEST_NAME]
+        suite, suites = await self._suite(self._service.view, request, [model])
         return await self._analyses.table(request, path, suite, suites)
 
     async def editor(self, request: Request) -> Response:
@@ -235,11 +237,18 @@ class Pages:
         return await asyncio.to_thread(page, request, template, context)
 
     async def _suite(
-        self, view: View, request: Request
+        self, view: View, request: Request, models: Sequence[str] = ()
     ) -> tuple[str | None, list[tuple[str, str, str]]]:
-        """Return the suite (IRI) that a request names, or the first one, and all suites."""
+        """Return the suite (IRI) that a request names, or the default, and all suites.
+
+        ``models`` are the names or globs of models in the request; empty ones are ignored.
+        """
         suites = await self._computing.get(view, "suites")
-        return _suite_iri(suites, request, suites[0][0] if suites else None), suites
+        default = None
+        if "suite" not in request.query_params:
+            globs = [glob for glob in models if glob not in ("", ALL)]
+            default = await self._computing.get(view, "default_suite", models=globs or ALL)
+        return _suite_iri(suites, request, default), suites
 
 
 def _newest_suite(overview: Mapping[str, Any]) -> str | None:

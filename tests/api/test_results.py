@@ -106,7 +106,7 @@ def test_options_are_checked_as_on_the_command_line():
         (lambda: found.query("no-such-query"), "there is no query 'no-such-query'"),
         (lambda: found.dialogues(sort="size"), "cannot be sorted by 'size'"),
         (lambda: found.dialogues(outcome="fine"), "there is no outcome 'fine'"),
-        (lambda: found.select(models=["a", "b"]), r"models is one text or glob, not \['a', 'b'\]"),
+        (lambda: found.select(tasks=["a", "b"]), r"tasks is one text or glob, not \['a', 'b'\]"),
         (lambda: found.leaderboard().column("nope"), "no column 'nope': known are "),
         (lambda: found.leaderboard().column("scor"), "no column 'scor': did you mean score"),
         (lambda: found.leaderboard().where("modle", "a"), "no column 'modle': did you mean model"),

@@ -190,8 +190,7 @@ def test_a_mistyped_store_is_not_made(words, empty, tmp_path, monkeypatch):
     ("command", "option", "values"),
     [
         (["analyze", "tasks"], "--task", ["RdfFriendCount-nt*", "RdfSyntax*"]),
-        (["analyze", "leaderboard"], "--model", ["careful", "careless"]),
-        (["compare"], "--model", ["careful", "careless"]),
+        (["compare"], "--task", ["RdfFriendCount-nt*", "RdfSyntax*"]),
         (["dialogues"], "--outcome", ["failed", "answered"]),
         (["run"], "--iterations", ["1", "2"]),
     ],

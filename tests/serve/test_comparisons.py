@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from starlette.testclient import TestClient
 
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
@@ -12,10 +13,15 @@ from kgbench.scores import catalogue
 from kgbench.scores.reading import score_rows
 from kgbench.scores.selection import select
 from kgbench.serve import comparisons
+from kgbench.serve.app import application
 from kgbench.serve.comparisons import side_by_side, summary
+from kgbench.serve.settings import Settings
+from kgbench.store import open_store
 from kgbench.tables import Column, Table
 from kgbench.vocab import BASE
+from tests.serve.conftest import LIMITS
 from tests.support.analysis_store import graph
+from tests.support.runs import hold, planned
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +135,21 @@ def test_page_compares_what_its_address_names(client):
     assert text.count('<option value="Oracle" selected>') == 2
     first, then, last = "Cases with different scores", "Task by task", "Tests"
     assert text.index(first) < text.index(then) < text.index(last)
+
+
+def test_pages_read_the_suite_that_their_models_share(tmp_path):
+    """Without a suite in the address, comparison, list and analysis have that of the models."""
+    with open_store(str(tmp_path / "store")) as store:
+        hold(store, planned("RdfFriendCount-nt-1", "baseline:oracle", "baseline:noisy"))
+        later = planned("RdfFriendCount-nt-1", "baseline:silent", suite="later")
+        hold(store, later, run=None)
+    settings = Settings(location=str(tmp_path / "store"), limits=LIMITS)
+    with TestClient(application(settings)) as client:
+        for address, chosen in (
+            ("compare?a=baseline:oracle&b=baseline:noisy", 'aria-current="true">kgbench 1<'),
+            ("compare?a=baseline:oracle&b=baseline:silent", 'aria-current="true">suite/later<'),
+            ("dialogues?model=*oracle", '<option value="kgbench-1" selected>'),
+            ("analysis/tasks?model=baseline:noisy", '<option value="kgbench-1" selected>'),
+            ("analysis/tasks", f'<option value="{BASE}suite/later" selected>'),
+        ):
+            assert chosen in client.get(f"/{address}", headers={"Accept": "text/html"}).text

@@ -169,10 +169,11 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         words = sys.argv[1:]
+        requested = _requested_commands(words)
         app = (
             _listing()
             if words in _LISTS
-            else build_app(_requested_commands(words), words=words[1:] or [""])
+            else build_app(requested, words=(words[1:] or [""]) if requested else ())
         )
         app()
     except KgbenchError as error:

@@ -37,38 +37,28 @@ def compare(
         bool, typer.Option("--flips", help="List the cases that only one side solved.")
     ] = False,
     solved: Annotated[
-        float,
-        typer.Option(
-            "--solved", help="The minimum score of a solved dialogue.", rich_help_panel="Scores"
-        ),
+        float, options.rarer("Scores", help="The minimum score of a solved dialogue.")
     ] = 0.5,
     estimand: Annotated[
         str,
-        typer.Option(
-            "--estimand",
+        options.rarer(
+            "Scores",
             metavar="NAME",
             help="The population of intervals and tests: cases (of this kind), repetitions (of "
             "these cases), tasks (of this kind), or dialogues (as if independent); available "
             "stands for cases, or repetitions where a task has one case.",
             callback=check_estimand,
-            rich_help_panel="Scores",
         ),
     ] = "available",
     margin: Annotated[
         float | None,
-        typer.Option("--margin", min=0, help="Also test whether A and B differ by less than this."),
+        typer.Option(min=0, help="Also test whether A and B differ by less than this."),
     ] = None,
     samples: Annotated[
-        int,
-        typer.Option(
-            "--samples", min=1, help="Bootstrap samples (dialogues).", rich_help_panel="Tests"
-        ),
+        int, options.rarer("Tests", min=1, help="Bootstrap samples (dialogues).")
     ] = 10_000,
     seed: Annotated[
-        int,
-        typer.Option(
-            "--seed", min=0, help="Seed of the bootstrap (dialogues).", rich_help_panel="Tests"
-        ),
+        int, options.rarer("Tests", min=0, help="Seed of the bootstrap (dialogues).")
     ] = 0,
     store: options.Store = None,
     suite: options.Suite = None,

@@ -38,34 +38,23 @@ def command(app: typer.Typer) -> None:
 def dialogues(
     *,
     outcome: Annotated[
-        Outcome | None,
-        typer.Option("--outcome", help="Only dialogues with an answer of this outcome."),
+        Outcome | None, typer.Option(help="Only dialogues with an answer of this outcome.")
     ] = None,
     below: Annotated[
         float | None,
-        typer.Option(
-            "--below", metavar="SCORE", help="Only dialogues whose main score is below this."
-        ),
+        typer.Option(metavar="SCORE", help="Only dialogues whose main score is below this."),
     ] = None,
     search: Annotated[
         str | None,
         typer.Option(
-            "--search",
-            metavar="TEXT",
-            help="Only dialogues with this text in an answer (case-insensitive).",
+            metavar="TEXT", help="Only dialogues with this text in an answer (case-insensitive)."
         ),
     ] = None,
     sort: Annotated[
-        Sort,
-        typer.Option(
-            "--sort", help="Sort order; score lists the lowest first.", rich_help_panel="Output"
-        ),
+        Sort, options.rarer("Output", help="Sort order; score lists the lowest first.")
     ] = Sort.SCORE,
     limit: Annotated[
-        int,
-        typer.Option(
-            "--limit", min=1, help="Maximum number of dialogues listed.", rich_help_panel="Output"
-        ),
+        int, options.rarer("Output", min=1, help="Maximum number of dialogues listed.")
     ] = 20,
     task: options.TaskGlob = "*",
     model: options.ModelGlob = None,

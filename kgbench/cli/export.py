@@ -55,9 +55,7 @@ def wide_table(
     redact: Annotated[
         options.Redact | None,
         typer.Option(
-            "--redact",
-            help="What to leave out. Default: reference answers, and all texts of protected "
-            "suites.",
+            help="What to leave out. Default: reference answers, and all texts of protected suites."
         ),
     ] = None,
     unprotected: options.Unprotected = None,

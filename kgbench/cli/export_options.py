@@ -48,9 +48,8 @@ class Source(Group):
     redact: Annotated[
         options.Redact,
         typer.Option(
-            "--redact",
             help="What to leave out: nothing (none), reference answers (gold), also prompts, or "
-            "also answers.",
+            "also answers."
         ),
     ] = options.Redact.GOLD
     unprotected: options.Unprotected = None
@@ -76,9 +75,7 @@ class Credit(Group):
     creator: Annotated[
         list[str] | None,
         typer.Option(
-            "--creator",
-            metavar="NAME",
-            help="A creator of the results, as 'Name' or 'Name <IRI>'; repeatable.",
+            metavar="NAME", help="A creator of the results, as 'Name' or 'Name <IRI>'; repeatable."
         ),
     ] = None
 

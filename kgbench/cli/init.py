@@ -45,14 +45,13 @@ def init(
     ] = None,
     task: options.TaskGlobs = None,
     suite: Annotated[
-        str | None, typer.Option("--suite", metavar="NAME", help="The suite whose cases are run.")
+        str | None, typer.Option(metavar="NAME", help="The suite whose cases are run.")
     ] = None,
     iterations: Annotated[
         int | None, typer.Option("--iterations", "-n", min=1, help="Dialogues per task label.")
     ] = None,
     max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", metavar="USD", min=0, help="Stop a run at this cost."),
+        float | None, typer.Option(metavar="USD", min=0, help="Stop a run at this cost.")
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Ask no questions; use the defaults.")

@@ -27,12 +27,9 @@ def invalidate(
             autocompletion=completion.runs,
         ),
     ],
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why the results must not count.")
-    ],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why the results must not count.")],
     by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="NAME", help="Your name. Default: the login name."),
+        str | None, typer.Option(metavar="NAME", help="Your name. Default: the login name.")
     ] = None,
     store: options.Store = None,
     json_: options.AsJson = False,

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from kgbench.cli import options
 from kgbench.cli.option_groups import Group
 
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ def _origin(text: str | None) -> str | None:
 
 Cors = Annotated[
     str | None,
-    typer.Option(
+    options.rarer(
+        "Access",
         "--cors",
         metavar="ORIGIN|*",
         help="The origin allowed by CORS, or * for all. Default: none; with --public: all.",
-        rich_help_panel="Access",
         callback=_origin,
     ),
 ]
@@ -72,27 +73,18 @@ class QueryLimits(Group):
     """Limits of the queries of clients."""
 
     timeout: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="Time limit of a query.", min=0.1, rich_help_panel="Limits"
-        ),
+        float, options.rarer("Limits", metavar="SECONDS", help="Time limit of a query.", min=0.1)
     ] = 30.0
     rows: Annotated[
-        int,
-        typer.Option(help="Maximum number of rows of an answer.", min=1, rich_help_panel="Limits"),
+        int, options.rarer("Limits", help="Maximum number of rows of an answer.", min=1)
     ] = 1_000_000
     memory: Annotated[
-        int,
-        typer.Option(
-            metavar="MIB", help="Memory limit of a query.", min=256, rich_help_panel="Limits"
-        ),
+        int, options.rarer("Limits", metavar="MIB", help="Memory limit of a query.", min=256)
     ] = 2048
     workers: Annotated[
         int,
-        typer.Option(
-            help="Maximum number of concurrent queries, each in a process.",
-            min=1,
-            rich_help_panel="Limits",
+        options.rarer(
+            "Limits", help="Maximum number of concurrent queries, each in a process.", min=1
         ),
     ] = 4
 

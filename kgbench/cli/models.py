@@ -31,8 +31,7 @@ def command(app: typer.Typer) -> None:
 
 def list_(
     globs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[GLOB]...", help="Only names or ids that match."),
+        list[str] | None, typer.Argument(metavar="[GLOB]...", help="Only names or ids that match.")
     ] = None,
     store: options.Store = None,
     json_: options.AsJson = False,

@@ -74,35 +74,16 @@ class Budget(Group):
     """Limits on the requests, cost and tokens of a model."""
 
     requests_per_minute: Annotated[
-        float | None,
-        typer.Option(
-            "--requests-per-minute",
-            min=0.01,
-            help="Rate limit of calls, per model.",
-            rich_help_panel="Limits",
-        ),
+        float | None, options.rarer("Limits", min=0.01, help="Rate limit of calls, per model.")
     ] = None
     max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", metavar="USD", min=0, help="Stop when this much is spent."),
+        float | None, typer.Option(metavar="USD", min=0, help="Stop when this much is spent.")
     ] = None
     max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-tokens",
-            min=0,
-            help="Stop when this many tokens are used.",
-            rich_help_panel="Limits",
-        ),
+        int | None, options.rarer("Limits", min=0, help="Stop when this many tokens are used.")
     ] = None
     prices: Annotated[
-        Path | None,
-        typer.Option(
-            "--prices",
-            metavar="FILE",
-            help="Your own price table (Turtle).",
-            rich_help_panel="Limits",
-        ),
+        Path | None, options.rarer("Limits", metavar="FILE", help="Your own price table (Turtle).")
     ] = None
 
     @property
@@ -117,39 +98,29 @@ class Limits(Budget):
 
     concurrency: Annotated[
         int | None,
-        typer.Option(
+        options.rarer(
+            "Limits",
             "--concurrency",
             "-c",
             min=1,
             help="Maximum number of concurrent calls per model.",
-            rich_help_panel="Limits",
         ),
     ] = None
     call_timeout: Annotated[
         float | None,
-        typer.Option(
-            "--call-timeout",
-            metavar="SECONDS",
-            min=0.001,
-            help="Timeout of one call in seconds.",
-            rich_help_panel="Limits",
+        options.rarer(
+            "Limits", metavar="SECONDS", min=0.001, help="Timeout of one call in seconds."
         ),
     ] = None
     tokens_per_minute: Annotated[
-        float | None,
-        typer.Option(
-            "--tokens-per-minute",
-            min=1,
-            help="Rate limit of tokens, per model.",
-            rich_help_panel="Limits",
-        ),
+        float | None, options.rarer("Limits", min=1, help="Rate limit of tokens, per model.")
     ] = None
     batch: Annotated[
         bool | None,
-        typer.Option(
+        options.rarer(
+            "Limits",
             "--batch/--no-batch",
             help="Use the providers' batch APIs: cheaper, with answers within a day.",
-            rich_help_panel="Limits",
         ),
     ] = None
 
@@ -173,21 +144,20 @@ class Permissions(Group):
 
     allow_secret: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-secret",
+        options.rarer(
+            "Models",
             metavar="NAME",
             help="Send the secret in this variable (or this chat template file) where a model's "
             "options say; repeatable.",
             callback=_allow_secrets,
-            rich_help_panel="Models",
         ),
     ] = None
     trust_remote_code: Annotated[
         bool,
-        typer.Option(
+        options.rarer(
+            "Models",
             "--trust-remote-code",
             help="Run code of models with the option trust_remote_code.",
-            rich_help_panel="Models",
         ),
     ] = False
 

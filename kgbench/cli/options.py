@@ -42,6 +42,11 @@ def _engine(name: str) -> str:
     return name
 
 
+def rarer(panel: str, *flags: str, **settings: Any) -> Any:
+    """Return an option in a help panel, which ``--help`` omits if a command has many options."""
+    return typer.Option(*flags, rich_help_panel=panel, **settings)
+
+
 def analysis_option(name: str, option: registry.Option) -> Any:
     """Return the typer option for the parameter ``name`` of an analysis."""
     check = option.checked
@@ -80,12 +85,12 @@ def _use_key(context: typer.Context, path: Path | None) -> Path | None:
 
 KeyFile = Annotated[
     Path | None,
-    typer.Option(
+    rarer(
+        "Judging",
         "--key-file",
         metavar="FILE",
         help="File with the key of encrypted task files. Default: the key in KGBENCH_TASK_KEY.",
         callback=_use_key,
-        rich_help_panel="Judging",
     ),
 ]
 Store = Annotated[
@@ -110,34 +115,27 @@ Suite = Annotated[
 FIRST = "first"  # the evaluation pass that counts where none is named
 Pass = Annotated[
     str,
-    typer.Option(
+    rarer(
+        "Selection",
         "--pass",
         metavar="PASS",
         help="The evaluation pass to use: first, latest, or an IRI.",
-        rich_help_panel="Selection",
     ),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel="Output")
-]
+AsJson = Annotated[bool, rarer("Output", "--json", help="Print JSON instead of text.")]
 MaxMegabytes = Annotated[
     int,
-    typer.Option(
+    rarer(
+        "Limits",
         "--most",
         metavar="MB",
         help="The most megabytes to read, packed and unpacked.",
         min=1,
-        rich_help_panel="Limits",
     ),
 ]
 Seconds = Annotated[
     float,
-    typer.Option(
-        "--seconds",
-        help="The time limit for the whole command in seconds.",
-        min=0.1,
-        rich_help_panel="Limits",
-    ),
+    rarer("Limits", "--seconds", help="The time limit for the whole command in seconds.", min=0.1),
 ]
 Password = Annotated[
     str | None,
@@ -161,10 +159,10 @@ ModelSpecs = Annotated[
 ]
 Preflight = Annotated[
     bool,
-    typer.Option(
+    rarer(
+        "Models",
         "--preflight/--no-preflight",
         help="Make a short test call to each model first, and stop if it fails.",
-        rich_help_panel="Models",
     ),
 ]
 JudgedGlobs = Annotated[
@@ -181,11 +179,11 @@ JudgedSample = Annotated[
 ]
 ToolProtocol = Annotated[
     Protocol | None,
-    typer.Option(
+    rarer(
+        "Models",
         "--tool-protocol",
         help="How tools are offered to models: by the provider's tool calling (native), or in the "
         "prompt (text). Default: native if the connector supports it.",
-        rich_help_panel="Models",
     ),
 ]
 EveryRun = Annotated[
@@ -198,11 +196,11 @@ EveryRun = Annotated[
 ]
 Unprotected = Annotated[
     list[str] | None,
-    typer.Option(
+    rarer(
+        "Selection",
         "--unprotected",
         metavar="SUITE",
         help="Include the texts of this protected suite; repeatable.",
-        rich_help_panel="Selection",
     ),
 ]
 TaskGlobs = Annotated[
@@ -228,12 +226,12 @@ ModelGlob = Annotated[
 ]
 OfRun = Annotated[
     str | None,
-    typer.Option(
+    rarer(
+        "Selection",
         "--run",
         metavar="RUN",
         help="Only this run: its id, IRI or label.",
         autocompletion=completion.runs,
-        rich_help_panel="Selection",
     ),
 ]
 Metric = Annotated[str | None, analysis_option("metric", METRIC)]
@@ -242,29 +240,23 @@ Declared = Annotated[Path | None, analysis_option("declared", DECLARED)]
 Common = Annotated[bool, analysis_option("common", COMMON)]
 Columns = Annotated[
     str | None,
-    typer.Option(
+    rarer(
+        "Output",
         "--columns",
         metavar="NAMES",
         help="Only these columns, in this order: their names in CSV, separated by commas.",
-        rich_help_panel="Output",
     ),
 ]
 TableForm = Annotated[Form, typer.Option("--format", "-f", help="Format of the table.")]
 Guard = Annotated[
     bool,
-    typer.Option(
-        "--guard",
-        help="For spreadsheets: put ' before text that would run as a formula.",
-        rich_help_panel="Output",
+    rarer(
+        "Output", "--guard", help="For spreadsheets: put ' before text that would run as a formula."
     ),
 ]
 Crlf = Annotated[
     bool,
-    typer.Option(
-        "--crlf",
-        help="End lines of CSV with CR LF (RFC 4180) instead of LF.",
-        rich_help_panel="Output",
-    ),
+    rarer("Output", "--crlf", help="End lines of CSV with CR LF (RFC 4180) instead of LF."),
 ]
 TableFile = Annotated[
     Path | None,
@@ -272,33 +264,32 @@ TableFile = Annotated[
 ]
 Engine = Annotated[
     str,
-    typer.Option(
+    rarer(
+        "Judging",
         "--engine",
         metavar="NAME",
         help="The engine that parses RDF and executes SPARQL: oxigraph or rdflib.",
         callback=_engine,
-        rich_help_panel="Judging",
     ),
 ]
 Executor = Annotated[
     str,
-    typer.Option(
+    rarer(
+        "Judging",
         "--executor",
         metavar="SPEC",
         help="Where answers are judged: local, local:N (processes), or dask:tcp://HOST:PORT.",
-        rich_help_panel="Judging",
     ),
 ]
 Endpoint = Annotated[
     str | None,
-    typer.Option(
+    rarer(
+        "Judging",
         "--endpoint",
         metavar="URL",
         help="The SPARQL endpoint for published cases whose graph is not available as a file.",
-        rich_help_panel="Judging",
     ),
 ]
 Configuration = Annotated[
-    Path | None,
-    typer.Argument(metavar="CONFIG", help="A configuration (YAML, JSON or Turtle)."),
+    Path | None, typer.Argument(metavar="CONFIG", help="A configuration (YAML, JSON or Turtle).")
 ]

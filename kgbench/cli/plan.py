@@ -22,16 +22,15 @@ def plan(
     detect: Annotated[
         float,
         typer.Option(
-            "--detect",
             metavar="DIFFERENCE",
             help="The difference of means to detect; needs --from, or --between and --within.",
         ),
     ],
     power: Annotated[
-        float, typer.Option("--power", help="The probability of detecting it if it exists.")
+        float, typer.Option(help="The probability of detecting it if it exists.")
     ] = 0.8,
     alpha: Annotated[
-        float, typer.Option("--alpha", help="The two-sided significance level of the paired test.")
+        float, typer.Option(help="The two-sided significance level of the paired test.")
     ] = 0.05,
     from_: Annotated[
         str | None,
@@ -41,40 +40,28 @@ def plan(
     ] = None,
     between: Annotated[
         float | None,
-        typer.Option(
-            "--between",
-            min=0,
-            help="The variance of scores between cases.",
-            rich_help_panel="Assumptions",
-        ),
+        options.rarer("Assumptions", min=0, help="The variance of scores between cases."),
     ] = None,
     within: Annotated[
         float | None,
-        typer.Option(
-            "--within",
-            min=0,
-            help="The variance between repetitions of a case.",
-            rich_help_panel="Assumptions",
-        ),
+        options.rarer("Assumptions", min=0, help="The variance between repetitions of a case."),
     ] = None,
     correlation: Annotated[
         float | None,
-        typer.Option(
-            "--correlation",
+        options.rarer(
+            "Assumptions",
             min=-1,
             max=1,
             help="The correlation of two models over cases. Default: measured, else 0.",
-            rich_help_panel="Assumptions",
         ),
     ] = None,
     repetitions: Annotated[
         list[int] | None,
-        typer.Option(
-            "--repetitions",
+        options.rarer(
+            "Assumptions",
             metavar="N",
             min=1,
             help="How often each case is run; repeatable. Default: 1, 2, 4, 8.",
-            rich_help_panel="Assumptions",
         ),
     ] = None,
     metric: options.Metric = None,

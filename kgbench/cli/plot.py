@@ -62,55 +62,41 @@ def plot(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(
-            "--name", metavar="NAME", help="The declared compass, score set or format comparison."
-        ),
+        typer.Option(metavar="NAME", help="The declared compass, score set or format comparison."),
     ] = None,
     each: Annotated[
-        Each | None,
-        typer.Option(
-            "--each", help="One figure per model; not for leaderboards.", rich_help_panel="Figure"
-        ),
+        Each | None, options.rarer("Figure", help="One figure per model; not for leaderboards.")
     ] = None,
     title: Annotated[
-        str | None,
-        typer.Option(
-            "--title", metavar="TEXT", help="The title of the figures.", rich_help_panel="Figure"
-        ),
+        str | None, options.rarer("Figure", metavar="TEXT", help="The title of the figures.")
     ] = None,
     no_title: Annotated[
-        bool, typer.Option("--no-title", help="Omit the title.", rich_help_panel="Figure")
+        bool, options.rarer("Figure", "--no-title", help="Omit the title.")
     ] = False,
     size: Annotated[
         str | None,
-        typer.Option(
-            "--size",
+        options.rarer(
+            "Figure",
             metavar="SIZE",
             help="one-column (85 mm), two-columns (178 mm), slide (16:9), or width and height, "
             "such as 6x4 (inches), 16x9cm or 85x60mm.",
-            rich_help_panel="Figure",
         ),
     ] = None,
     top: Annotated[
-        int | None,
-        typer.Option("--top", metavar="N", min=1, help="Only the N best models per figure."),
+        int | None, typer.Option(metavar="N", min=1, help="Only the N best models per figure.")
     ] = None,
     overlay: Annotated[
-        bool,
-        typer.Option(
-            "--overlay", help="Draw up to eight models in one compass.", rich_help_panel="Figure"
-        ),
+        bool, options.rarer("Figure", "--overlay", help="Draw up to eight models in one compass.")
     ] = False,
     common: options.Common = False,
     declared: options.Declared = None,
     metric: Annotated[
         str | None,
-        typer.Option(
-            "--metric",
+        options.rarer(
+            "Scores",
             metavar="NAME",
             help="Short name of a metric, for boxplot, difficulty, sizes and tools. Default: the "
             "main metric.",
-            rich_help_panel="Scores",
         ),
     ] = None,
     round: options.Round = None,

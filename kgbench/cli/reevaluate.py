@@ -42,7 +42,6 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     policy: Annotated[
         str | None,
         typer.Option(
-            "--policy",
             metavar="NAME",
             help="Compare query results by a declared policy: rows, llm-kg-bench, "
             "text2sparql-2025, spinach, grasp or qald-macro.",
@@ -52,7 +51,6 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     variants: Annotated[
         int | None,
         typer.Option(
-            "--variants",
             metavar="K",
             min=1,
             max=1000,
@@ -61,19 +59,17 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     ] = None,
     seed: Annotated[
         int,
-        typer.Option(
-            "--seed",
+        options.rarer(
+            "Judging",
             min=0,
             help="Seed of the first variant; further variants use the next numbers.",
-            rich_help_panel="Judging",
         ),
     ] = 0,
     kind: Annotated[
         list[VariantKind] | None,
-        typer.Option(
-            "--kind",
+        options.rarer(
+            "Judging",
             help="How variants differ from the graph; repeatable, K of each. Default: shuffled.",
-            rich_help_panel="Judging",
         ),
     ] = None,
     audit_tools: Annotated[
@@ -86,21 +82,11 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     executor: options.Executor = "local",
     against: Annotated[
         str | None,
-        typer.Option(
-            "--against",
-            metavar="PASS",
-            help="Compare with this pass. Default: first.",
-            rich_help_panel="Judging",
-        ),
+        options.rarer("Judging", metavar="PASS", help="Compare with this pass. Default: first."),
     ] = None,
     timeout: Annotated[
         float,
-        typer.Option(
-            "--timeout",
-            min=0.1,
-            help="Time limit for judging one answer, in seconds.",
-            rich_help_panel="Limits",
-        ),
+        options.rarer("Limits", min=0.1, help="Time limit for judging one answer, in seconds."),
     ] = 30.0,
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
     store: options.Store = None,

@@ -58,7 +58,6 @@ def run(
     suite: Annotated[
         str | None,
         typer.Option(
-            "--suite",
             metavar="NAME",
             help="Run the cases of this suite; the store must hold its published results.",
             callback=_suite,
@@ -66,27 +65,24 @@ def run(
     ] = None,
     run_id: Annotated[
         str | None,
-        typer.Option(
+        options.rarer(
+            "Continuing",
             "--run",
             metavar="RUN",
             help="Continue this run: its id, IRI or label.",
             autocompletion=completion.runs,
-            rich_help_panel="Continuing",
         ),
     ] = None,
     new: Annotated[
         bool,
-        typer.Option(
-            "--new",
-            help="Start a new run even if one could be continued.",
-            rich_help_panel="Continuing",
+        options.rarer(
+            "Continuing", "--new", help="Start a new run even if one could be continued."
         ),
     ] = False,
     limits: Limits,
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit",
             metavar="N",
             min=1,
             help="Begin at most N dialogues with each model; the same command continues.",
@@ -95,44 +91,34 @@ def run(
     tool_protocol: options.ToolProtocol = None,
     retry_errors: Annotated[
         bool | None,
-        typer.Option(
+        options.rarer(
+            "Continuing",
             "--retry-errors/--no-retry-errors",
             help="Retry dialogues whose calls failed in an earlier session (default); if given, "
             "also those whose conversation was too long.",
-            rich_help_panel="Continuing",
         ),
     ] = None,
     redo_invalidated: Annotated[
         bool,
-        typer.Option(
-            "--redo-invalidated",
-            help="Run invalidated dialogues again.",
-            rich_help_panel="Continuing",
-        ),
+        options.rarer("Continuing", "--redo-invalidated", help="Run invalidated dialogues again."),
     ] = False,
     reuse_answers: Annotated[
         bool,
-        typer.Option(
+        options.rarer(
+            "Continuing",
             "--reuse-answers",
             help="Reuse answers to identical requests from other runs in the store.",
-            rich_help_panel="Continuing",
         ),
     ] = False,
     fsync: Annotated[
         bool,
-        typer.Option(
-            "--fsync",
-            help="Sync each reply to disk (fsync) before it is used.",
-            rich_help_panel="Continuing",
+        options.rarer(
+            "Continuing", "--fsync", help="Sync each reply to disk (fsync) before it is used."
         ),
     ] = False,
     abandon_batches: Annotated[
         bool,
-        typer.Option(
-            "--abandon-batches",
-            help="Abandon the run's pending batches.",
-            rich_help_panel="Continuing",
-        ),
+        options.rarer("Continuing", "--abandon-batches", help="Abandon the run's pending batches."),
     ] = False,
     engine: options.Engine = "oxigraph",
     endpoint: options.Endpoint = None,
@@ -143,10 +129,10 @@ def run(
     permissions: Permissions,
     start_tool_servers: Annotated[
         bool,
-        typer.Option(
+        options.rarer(
+            "Models",
             "--start-tool-servers",
             help="Start the MCP servers that models name as commands (their option mcp).",
-            rich_help_panel="Models",
         ),
     ] = False,
     dry_run: Annotated[
@@ -157,28 +143,20 @@ def run(
     ] = False,
     log: Annotated[
         Path | None,
-        typer.Option(
-            "--log",
-            metavar="FILE",
-            help="Append every request and reply to FILE as JSON Lines.",
-            rich_help_panel="Output",
+        options.rarer(
+            "Output", metavar="FILE", help="Append every request and reply to FILE as JSON Lines."
         ),
     ] = None,
     verbose: Annotated[
         bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="Print every request and reply on stderr.",
-            rich_help_panel="Output",
-        ),
+        options.rarer("Output", "--verbose", "-v", help="Print every request and reply on stderr."),
     ] = False,
     whole_store: Annotated[
         bool,
-        typer.Option(
+        options.rarer(
+            "Output",
             "--whole-store",
             help="Print the leaderboard of all runs in the store, not of this run.",
-            rich_help_panel="Output",
         ),
     ] = False,
     json_: options.AsJson = False,

@@ -42,8 +42,7 @@ def serve(
     update: Annotated[
         bool,
         typer.Option(
-            "--update",
-            help=f"Open the store for writing; allow updates with the token in {TOKEN}.",
+            "--update", help=f"Open the store for writing; allow updates with the token in {TOKEN}."
         ),
     ] = False,
     limits: QueryLimits,

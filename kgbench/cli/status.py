@@ -41,7 +41,6 @@ def status(  # noqa: PLR0917 - a command line has many options
     config: Annotated[
         Path | None,
         typer.Option(
-            "--config",
             metavar="CONFIG",
             help="With --why: the configuration to compare with. Default: that of the run.",
         ),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from kgbench.cli import messages
 from kgbench.cli.interruption import end_after
 
 if TYPE_CHECKING:
@@ -51,14 +51,8 @@ def check_publication(
 
 def print_report(report: Report, *, json_: bool) -> None:
     """Print a checklist; exit with code 1 if there are faults."""
-    if json_:
-        text = json.dumps(report.as_json(), indent=2, ensure_ascii=False)
-        # Names of files that are not UTF-8 have surrogates, which stay as escapes of JSON.
-        typer.echo(text.encode("utf-8", "backslashreplace").decode())
-    else:
-        from kgbench.characters import one_line  # names and texts may contain control characters
+    from kgbench.characters import one_line  # names and texts may contain control characters
 
-        for line in report.lines():
-            typer.echo(one_line(line))
+    messages.report(report.as_json(), map(one_line, report.lines()), json_=json_)
     if not report.passed:
         raise typer.Exit(1)

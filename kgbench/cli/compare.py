@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgbench.analysis.registry import check_estimand
 from kgbench.cli import options
+from kgbench.cli.messages import report
 from kgbench.cli.option_groups import Output, grouped
 
 if TYPE_CHECKING:
@@ -115,4 +115,4 @@ def _print_values(store: Store, chosen: Selection, a: Side, b: Side) -> None:
     from kgbench.analysis.passes import compare_passes
 
     comparison = compare_passes(store, chosen, a.iri, b.iri)
-    typer.echo(json.dumps(comparison.report(), indent=2, ensure_ascii=False))
+    report(comparison.report(), (), json_=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.messages import report
 
 if TYPE_CHECKING:
     from kgbench.doctor import Condition
@@ -51,13 +51,9 @@ def doctor(
             _print(condition, first=not conditions or conditions[-1].part != condition.part)
         conditions.append(condition)
     broken = sum(condition.state is State.BROKEN for condition in conditions)
-    if json_:
-        report = {"broken": broken, "conditions": [condition.as_json() for condition in conditions]}
-        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
-    elif broken:
-        typer.echo(f"\n{broken} {'thing is' if broken == 1 else 'things are'} broken")
-    else:
-        typer.echo("\nnothing is broken")
+    data = {"broken": broken, "conditions": [condition.as_json() for condition in conditions]}
+    subject = {0: "nothing is", 1: "1 thing is"}.get(broken, f"{broken} things are")
+    report(data, [f"\n{subject} broken"], json_=json_)
     if broken:
         raise typer.Exit(1)
 

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from kgbench.analysis.run_totals import tokens, usd
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 from kgbench.cli.run_report import REDO
 from kgbench.tables import Column, Kind, Table
 
@@ -61,42 +58,42 @@ def print_estimate(
     detectable = _detectable(plan, plan_exercises, location)
     needed = [needed for model in plan.models for needed in requirements(model)]
     missing = list(filter(None, map(lacking, plan.models)))
-    if json_:
-        report = {
-            "name": plan.name,
-            "suite": plan.suite,
-            "tasks": list(plan_exercises.exercises),
-            "passed_over": left_out,
-            "requirements": [requirement._asdict() for requirement in needed],
-            "lacking": missing,
-            "dialogues": sum(forecast.planned for forecast in models),
-            "invalidated": invalidated,
-            "dialogues_to_do": sum(forecast.dialogues for forecast in models),
-            "rule": RULE,
-            "models": [_entry(forecast) for forecast in models],
-            "detectable": None if detectable is None else detectable._asdict(),
-        }
-        typer.echo(json.dumps(report, indent=2))
-        return
-    for passed_over in left_out:
-        typer.echo(f"left out: {passed_over}")
-    for note in (*needed, *missing):
-        typer.echo(f"note: {note}")
+    data = {
+        "name": plan.name,
+        "suite": plan.suite,
+        "tasks": list(plan_exercises.exercises),
+        "passed_over": left_out,
+        "requirements": [requirement._asdict() for requirement in needed],
+        "lacking": missing,
+        "dialogues": sum(forecast.planned for forecast in models),
+        "invalidated": invalidated,
+        "dialogues_to_do": sum(forecast.dialogues for forecast in models),
+        "rule": RULE,
+        "models": [_entry(forecast) for forecast in models],
+        "detectable": None if detectable is None else detectable._asdict(),
+    }
+    lines = [f"left out: {passed_over}" for passed_over in left_out]
+    lines += [f"note: {note}" for note in (*needed, *missing)]
     if invalidated:
-        typer.echo(f"{count(invalidated, 'dialogue')} invalidated and not counted. {REDO}")
-    typer.echo(render(_table(plan, models, RULE), "table"), nl=False)
-    if detectable is not None and detectable.difference is None:
-        typer.echo(
+        lines.append(f"{count(invalidated, 'dialogue')} invalidated and not counted. {REDO}")
+    lines.append(render(_table(plan, models, RULE), "table").rstrip("\n"))
+    if detectable is not None:
+        lines.append(_claim(detectable))
+    report(data, lines, json_=json_)
+
+
+def _claim(detectable: Detectable) -> str:
+    """Return in words what difference between two models the plan can detect."""
+    if detectable.difference is None:
+        return (
             f"Cannot detect a difference between two models for cases of this kind (alpha 0.05): "
             f"{detectable.reason}; see kgbench plan."
         )
-    elif detectable is not None:
-        typer.echo(
-            f"Can detect a difference of {detectable.difference:.3f} between two models "
-            f"(power 0.8, alpha 0.05), from {count(detectable.cases, 'case')} of "
-            f"{count(detectable.tasks, 'task')} and the variances of stored results; "
-            f"see kgbench plan."
-        )
+    return (
+        f"Can detect a difference of {detectable.difference:.3f} between two models "
+        f"(power 0.8, alpha 0.05), from {count(detectable.cases, 'case')} of "
+        f"{count(detectable.tasks, 'task')} and the variances of stored results; see kgbench plan."
+    )
 
 
 def _table(plan: Plan, models: Sequence[ModelEstimate], rule: str) -> Table:

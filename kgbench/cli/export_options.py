@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.cli import completion, options
+from kgbench.cli import completion, messages, options
 from kgbench.cli.option_groups import Group
 
 if TYPE_CHECKING:
@@ -151,8 +151,5 @@ def report(out: Path | None, counts: dict[str, Any], *, json_: bool) -> None:
     """Print what was written to a file; nothing if the document went to standard output."""
     if out is None:
         return
-    if json_:
-        typer.echo(json.dumps({"file": str(out), **counts}, indent=2))
-        return
     parts = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in counts.items())
-    typer.echo(f"{out}  {parts}")
+    messages.report({"file": str(out), **counts}, [f"{out}  {parts}"], json_=json_)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 import sys
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from kgbench.cli import completion, options
-from kgbench.cli.messages import echo_visible
+from kgbench.cli.messages import report
 
 if TYPE_CHECKING:
     from kgbench.config.starter import Choices
@@ -88,18 +87,17 @@ def init(
         for names in dict.fromkeys(keys.values())
         if not any(key_location(name) for name in names)
     ]
-    if json_:
-        typer.echo(json.dumps({"file": str(path), "keys_not_set": missing}, indent=2))
-        return
     quoted = shlex.quote(str(path))
-    echo_visible(f"{path} is written.")
-    for names in missing:
-        echo_visible(f"Set {names} to the key of the provider.")
-    echo_visible(f"Check it with: kgbench validate {quoted}")
-    echo_visible(f"See what it would ask with: kgbench run {quoted} --dry-run")
     setups = map(model_setup, choices.models)
     needed = {needed.option: None for setup in setups for needed in requirements(setup)}
-    echo_visible(f"Run it with: {' '.join(('kgbench run', quoted, *needed))}")
+    lines = (
+        f"{path} is written.",
+        *(f"Set {names} to the key of the provider." for names in missing),
+        f"Check it with: kgbench validate {quoted}",
+        f"See what it would ask with: kgbench run {quoted} --dry-run",
+        f"Run it with: {' '.join(('kgbench run', quoted, *needed))}",
+    )
+    report({"file": str(path), "keys_not_set": missing}, lines, json_=json_)
 
 
 def _refuse(path: Path) -> None:

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import getpass
-import json
 from typing import Annotated
 
 import typer
 
 from kgbench.cli import completion, options
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 
 
 def command(app: typer.Typer) -> None:
@@ -46,11 +45,6 @@ def invalidate(
         result = invalidation.invalidate(
             opened, name, reason, by or getpass.getuser(), person=by is not None
         )
-    if json_:
-        typer.echo(json.dumps(result._asdict()))
-        return
-    typer.echo(
-        f"invalidated {count(result.dialogues, 'dialogue')} with {result.results:,} answers and "
-        "evaluations"
-    )
-    typer.echo(f"recorded as {result.iri}")
+    left_out = f"{count(result.dialogues, 'dialogue')} with {result.results:,} answers"
+    lines = (f"invalidated {left_out} and evaluations", f"recorded as {result.iri}")
+    report(result._asdict(), lines, json_=json_)

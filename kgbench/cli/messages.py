@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of commands: terminal-safe lines, counted nouns, missing packages."""
+"""Messages of commands: results as JSON or text, counted nouns, missing packages."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
 
 import typer
 
@@ -21,6 +25,18 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
 def echo_visible(text: str, *, err: bool = False) -> None:
     """Print a line with control characters escaped, so that it cannot steer a terminal."""
     typer.echo(visible(text), err=err)
+
+
+def report(data: Any, lines: Iterable[str], *, json_: bool) -> None:
+    """Print the result of a command: ``data`` as JSON in ASCII, or ``lines`` of text.
+
+    Neither can steer a terminal: control characters of the text are escaped.
+    """
+    if json_:
+        typer.echo(json.dumps(data, indent=2))
+        return
+    for line in lines:
+        echo_visible(line)
 
 
 def missing_package(error: ModuleNotFoundError, extra: str) -> ResourceError:

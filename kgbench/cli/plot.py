@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench plot``: draw figures from the scores in a store."""
+"""``kgbench plot``: a command for each declared kind of figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 
 _Drawn: TypeAlias = "tuple[tuple[str, ...], Table]"
 
-
 ALL = "all"
-Kind = StrEnum("Kind", {name: name for name in [*FIGURES, ALL]})  # type: ignore[misc]
-
-
-_OF_JUDGES = ("agreement", "confusion")
+_COMPARING = ("leaderboard", "agreement", "confusion")  # figures that no single model has
 
 
 class FigureForm(StrEnum):
@@ -37,19 +34,85 @@ class FigureForm(StrEnum):
     PDF = "pdf"
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("plot")(plot)
-
-
 class Each(StrEnum):
     """What gets a figure of its own."""
 
     MODEL = "model"
 
 
-def plot(
-    kind: Annotated[Kind, typer.Argument(help="The kind of figure, or all that the scores allow.")],
+def command(app: typer.Typer) -> None:
+    """Register the command, as yet without kinds of figures."""
+    figures = typer.Typer(
+        help="Draw figures from the scores in a store. Beside each, a JSON file has the numbers "
+        "drawn and the queries behind them.",
+        no_args_is_help=True,
+    )
+    app.add_typer(figures, name="plot")
+
+
+def subcommands(app: typer.Typer, words: Sequence[str] = ()) -> None:
+    """Add a command for each kind of figure; skipped for the list of commands, to save time.
+
+    ``app`` has just got the command. With the ``words`` of a command line after ``plot``, only the
+    command that they begin with has its options: no other kind is imported.
+    """
+    figures = app.registered_groups[-1].typer_instance
+    assert figures is not None
+    summaries = {
+        **{name: INDEX[name].summary for name in FIGURES if name in INDEX},
+        "boxplot": "Show the distribution of each model's scores, task by task.",
+        ALL: "Draw every figure that the scores allow.",
+    }
+    for name in (*FIGURES, ALL):
+        drawing = _listed if words and words[0] != name else FigureCommand(name)
+        figures.command(name, help=summaries[name])(drawing)
+
+
+def _listed() -> None:
+    """Stand for a command in lists."""
+
+
+class FigureCommand:
+    """The command of a kind of figure: those options of :func:`draw` that apply to it."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self.__annotations__: dict[str, Any] = {}  # typer wants these beside the signature
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The options of all figures, and those that the kind declares."""
+        every = inspect.signature(draw, eval_str=True).parameters
+        own = {"name", "top", "each", "overlay", "common", "declared", "metric", "round"}
+        return inspect.Signature(
+            [
+                parameter
+                for name, parameter in every.items()
+                if name != "kind" and (name not in own or name in self._accepted())
+            ]
+        )
+
+    def _accepted(self) -> set[str]:
+        from kgbench.plots.figures import find_figure
+
+        if self.__name__ == ALL:
+            return set()
+        kind = find_figure(self.__name__)
+        applicable = {
+            "name": kind.declared is not None,
+            "top": kind.ranked is not None,
+            "overlay": kind.together is not None,
+            "each": kind.name not in _COMPARING,
+        }
+        return {*kind.options, *(name for name, applies in applicable.items() if applies)}
+
+    def __call__(self, **values: Any) -> None:
+        """Draw the figures."""
+        draw(self.__name__, **values)
+
+
+def draw(
+    kind: str,
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
@@ -64,9 +127,7 @@ def plot(
         str | None,
         typer.Option(metavar="NAME", help="The declared compass, score set or format comparison."),
     ] = None,
-    each: Annotated[
-        Each | None, options.rarer("Figure", help="One figure per model; not for leaderboards.")
-    ] = None,
+    each: Annotated[Each | None, options.rarer("Figure", help="One figure per model.")] = None,
     title: Annotated[
         str | None, options.rarer("Figure", metavar="TEXT", help="The title of the figures.")
     ] = None,
@@ -86,19 +147,12 @@ def plot(
         int | None, typer.Option(metavar="N", min=1, help="Only the N best models per figure.")
     ] = None,
     overlay: Annotated[
-        bool, options.rarer("Figure", "--overlay", help="Draw up to eight models in one compass.")
+        bool,
+        options.rarer("Figure", "--overlay", help="Draw up to eight models in one compass."),
     ] = False,
     common: options.Common = False,
     declared: options.Declared = None,
-    metric: Annotated[
-        str | None,
-        options.rarer(
-            "Scores",
-            metavar="NAME",
-            help="Short name of a metric, for boxplot, difficulty, sizes and tools. Default: the "
-            "main metric.",
-        ),
-    ] = None,
+    metric: options.Metric = None,
     round: options.Round = None,
     task: options.TaskGlob = "*",
     model: options.ModelGlob = None,
@@ -107,110 +161,54 @@ def plot(
     suite: options.Suite = None,
     pass_: options.Pass = options.FIRST,
 ) -> None:
-    """Draw figures from the scores in a store.
-
-    Beside each figure, a JSON file has the numbers drawn and the queries behind them.
-    """
+    """Draw a kind of figure, or ``all``; the options are those of its command."""
     if no_title and title is not None:
         raise typer.BadParameter("it contradicts --title", param_hint="--no-title")
-    from kgbench.plots.figures import Layout, find_figure
-
-    option_values = {"name": name, "declared": declared, "metric": metric, "round": round}
-    arguments = _arguments(kind, {**option_values, "common": common or None})
-    _refuse_each(kind, each, top, overlay=overlay)
-    kinds = [find_figure(one) for one in (FIGURES if kind == ALL else [kind.value])]
-    from kgbench.analysis.registry import OptionRefused
+    if each is not None and (overlay or top is not None):
+        raise typer.BadParameter(
+            "each figure shows one model: leave out --overlay and --top", param_hint="--each"
+        )
     from kgbench.api.opening import open as open_results
     from kgbench.errors import QueryError
-    from kgbench.plots.figures import file_name, save, state_digest
+    from kgbench.plots.figures import Layout, file_name, find_figure, save, state_digest
     from kgbench.scores.catalogue import display_names
 
+    given: dict[str, Any] = {
+        "name": name,
+        "declared": declared,
+        "metric": metric,
+        "round": round,
+        "common": common or None,
+    }
+    kinds = [find_figure(one) for one in (FIGURES if kind == ALL else [kind])]
     layout = Layout(size, "" if no_title else title, top, overlay)
-    try:
-        for one in kinds:
-            one.check(layout)
-    except OptionRefused as refused:
-        raise typer.BadParameter(refused.reason, param_hint=f"--{refused.name}") from None
+    for one in kinds:
+        one.check(layout)
     formats = [str(file_format) for file_format in form or [FigureForm.PNG]]
     with open_results(
         store, suite=suite, pass_=pass_, run=run, tasks=task, models=model or "*"
     ) as results:
         state = state_digest(results.store, results.selection)
         names = display_names(results.store)
-
-        def draw(one: FigureKind) -> None:
-            tables = _tables(one, results, arguments)
-            for labels, table in _of_each_model(one, tables) if each else tables:
-                figure, drawn = one.figure(table, names, layout)
-                stem = file_name(one.name, *labels)
-                for path in save(figure, out, stem, formats=formats, tables=[drawn], state=state):
-                    typer.echo(path)
-
         for one in kinds:
+            arguments = {
+                one.declared[0] if option == "name" and one.declared else option: value
+                for option, value in given.items()
+                if value is not None
+            }
             try:
-                draw(one)
+                tables = _tables(one, results, arguments)
+                for labels, table in _of_each_model(one, tables) if each else tables:
+                    figure, drawn = one.figure(table, names, layout)
+                    stem = file_name(one.name, *labels)
+                    for path in save(
+                        figure, out, stem, formats=formats, tables=[drawn], state=state
+                    ):
+                        typer.echo(path)
             except QueryError as nothing:
                 if kind != ALL:
                     raise
                 typer.echo(f"left out: {one.name}: {nothing}", err=True)
-
-
-def _arguments(kind: str, option_values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of options as arguments of the analysis behind a kind of figure.
-
-    Refuses options that have no effect on this kind.
-    """
-    from kgbench.plots.figures import find_figure
-
-    accepted: dict[str, str] = {}
-    if kind != ALL:
-        figure = find_figure(kind)
-        accepted = {option: option for option in figure.options}
-        if figure.declared is not None:
-            accepted["name"], _ = figure.declared
-    arguments: dict[str, Any] = {}
-    for option, value in option_values.items():
-        if value is None:
-            continue
-        if option not in accepted:
-            raise typer.BadParameter(_why(kind, option), param_hint=f"--{option}")
-        arguments[accepted[option]] = value
-    return arguments
-
-
-def _why(kind: str, option: str) -> str:
-    """Explain why an option has no effect on a kind of figure."""
-    if kind == ALL:
-        return "it applies to some kinds of figures only: name one"
-    if kind in _OF_JUDGES:
-        return f"it does not apply to {kind}, which shows verdicts of judges"
-    if option == "common":
-        return "it applies to leaderboards only"
-    if option in ("name", "declared"):
-        return f"it does not apply to {kind}, which shows a metric: choose it with --metric"
-    if kind == "tools":
-        return "success with tools is defined for dialogues, not for single answers"
-    subject = "metrics of" if option == "metric" else "answers that count in"
-    return f"the {subject} a {kind} are declared: choose them with --name or --declared"
-
-
-def _refuse_each(kind: str, each: Each | None, top: int | None, *, overlay: bool) -> None:
-    """Refuse options that the kind of figure does not support."""
-    if kind == ALL and (each is not None or overlay):
-        raise typer.BadParameter("it applies to some kinds only: name one", param_hint="all")
-    if each is not None and kind == "leaderboard":
-        raise typer.BadParameter(
-            "a leaderboard compares models: select models with --model", param_hint="--each"
-        )
-    if each is not None and kind in _OF_JUDGES:
-        raise typer.BadParameter(
-            f"the figure {kind} shows judges: select judged models with --model",
-            param_hint="--each",
-        )
-    if each is not None and (overlay or top is not None):
-        raise typer.BadParameter(
-            "each figure shows one model: leave out --overlay and --top", param_hint="--each"
-        )
 
 
 def _tables(kind: FigureKind, results: Results, arguments: dict[str, Any]) -> Iterator[_Drawn]:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 from kgbench.cli.progress import progress
 from kgbench.variants.kinds import VariantKind
 
@@ -97,6 +97,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     from kgbench.execution.on_variants import Variants
     from kgbench.execution.pools import executor as make_executor
     from kgbench.policies.policy import ON_VARIANTS
+    from kgbench.reevaluation import comparison
     from kgbench.reevaluation.passes import reevaluate_stored
     from kgbench.reevaluation.tool_audit import audit
     from kgbench.run_selection import Selection
@@ -129,7 +130,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
         ):
             limits = JudgeLimits(seconds=timeout, engine=engine)
             result = audit(reader, pool, limits, run=run, selection=chosen, watch=advance)
-        _report_audit(result, json_=json_)
+        report(result.report(), _of_audit(result), json_=json_)
         return
     if kind and variants is None:
         raise typer.BadParameter(
@@ -155,51 +156,45 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
             variants=wanted_variants,
             watch=advance,
         )
-    _report(results, json_=json_)
+    report(comparison.report(results), _of_passes(results), json_=json_)
 
 
-def _report_audit(audit: Audit, *, json_: bool) -> None:
+def _of_audit(audit: Audit) -> Iterator[str]:
     from kgbench.characters import one_line
 
-    if json_:
-        typer.echo(json.dumps(audit.report(), indent=2, ensure_ascii=False))
-        return
-    typer.echo(f"{count(audit.calls, 'tool call')} executed again, {audit.agree:,} as recorded")
+    yield f"{count(audit.calls, 'tool call')} executed again, {audit.agree:,} as recorded"
     for difference in audit.differ:
-        typer.echo(
+        yield (
             f"{difference['class']:<13} {difference['tool']} {difference['dialogue']} (answer "
             f"{difference['round']}, call {difference['index']}): recorded "
             f"{difference['recorded']}, now {difference['now']}"
         )
     for (tool, reason), times in sorted(audit.aside.items()):
-        typer.echo(f"{count(times, 'call')} of {one_line(tool) or 'no tool'} kept aside: {reason}")
+        yield f"{count(times, 'call')} of {one_line(tool) or 'no tool'} kept aside: {reason}"
 
 
-def _report(results: list[ReevaluationResult], *, json_: bool) -> None:
+def _of_passes(results: list[ReevaluationResult]) -> Iterator[str]:
     from kgbench.analysis.passes import changes
     from kgbench.analysis.references import on_variants
-    from kgbench.reevaluation.comparison import merge_comparisons, passed_over, report
+    from kgbench.reevaluation.comparison import merge_comparisons, passed_over
     from kgbench.tables.rendering import render
 
-    if json_:
-        typer.echo(json.dumps(report(results), indent=2, ensure_ascii=False))
-        return
     combined = merge_comparisons(results)
-    typer.echo(render(changes(combined), "table"), nl=False)
-    typer.echo(
+    yield render(changes(combined), "table").rstrip("\n")
+    yield (
         f"{count(combined.dialogues, 'dialogue')} judged again, {len(combined.differing):,} differ "
         "from the pass they were compared with"
     )
     if on_variants_answers := [answer for result in results for answer in result.on_variants]:
-        typer.echo(render(on_variants(on_variants_answers), "table"), nl=False)
+        yield render(on_variants(on_variants_answers), "table").rstrip("\n")
     for kind, times in combined.causes().items():
-        typer.echo(f"{times:,} {kind}")
+        yield f"{times:,} {kind}"
     if combined.new_metrics:
-        typer.echo(f"new in this pass: {', '.join(sorted(combined.new_metrics))}")
+        yield f"new in this pass: {', '.join(sorted(combined.new_metrics))}"
     for reason, times in passed_over(results).items():
-        typer.echo(f"{count(times, 'dialogue')} left out: {reason}")
+        yield f"{count(times, 'dialogue')} left out: {reason}"
     recorded = [result.evaluation_pass for result in results if result.is_recorded]
     for evaluation_pass in recorded:
-        typer.echo(f"pass   {evaluation_pass}")
+        yield f"pass   {evaluation_pass}"
     if empty := len(results) - len(recorded):
-        typer.echo(f"no new pass for {count(empty, 'run')}: no dialogue could be judged")
+        yield f"no new pass for {count(empty, 'run')}: no dialogue could be judged"

@@ -11,6 +11,7 @@ import typer
 
 from kgbench.analysis.outcomes import Ending, by_fact
 from kgbench.analysis.run_totals import tokens, totals
+from kgbench.cli import messages
 from kgbench.cli.messages import count, echo_visible
 from kgbench.cli.totals import totals_line
 
@@ -82,7 +83,7 @@ def report(
             "warnings": results.warnings,
             "worst": [item.as_json() for item in results.worst],
         }
-        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        messages.report(data, (), json_=True)
         return
     for table in filter(None, (results.published, results.table)):
         typer.echo(render(table, "table"), nl=False)

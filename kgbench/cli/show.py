@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgbench.cli import options
+from kgbench.cli.messages import report
 from kgbench.vocab import BASE
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def show(
             **dialogue_view.as_json(),
             "judgements": [_as_json(verdict) for verdict in judgements],
         }
-        typer.echo(json.dumps(data, indent=2, ensure_ascii=True))
+        report(data, (), json_=True)
     else:
         _print(dialogue_view, judgements)
 

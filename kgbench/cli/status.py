@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
@@ -16,7 +16,7 @@ import typer
 
 from kgbench.analysis.run_totals import catalogue_models, totals
 from kgbench.cli import options
-from kgbench.cli.messages import count, echo_visible
+from kgbench.cli.messages import count, echo_visible, report
 from kgbench.cli.totals import totals_line
 
 if TYPE_CHECKING:
@@ -79,14 +79,9 @@ def status(  # noqa: PLR0917 - a command line has many options
         if explain:
             for state, info in zip(states, runs, strict=True):
                 state["why"] = [asdict(reason) for reason in _reasons(opened, info, config)]
-    if json_:
-        typer.echo(json.dumps(states, indent=2, ensure_ascii=True))
-        return
-    if not states:
-        typer.echo("The store has no runs yet.")
-    for state in states:
-        _print(state)
-    for note in notes:
+    lines = [line for state in states for line in _lines(state)]
+    report(states, lines or ["The store has no runs yet."], json_=json_)
+    for note in () if json_ else notes:
         echo_visible(note, err=True)
 
 
@@ -185,53 +180,53 @@ def _outcomes(
     }
 
 
-def _print(state: dict[str, Any]) -> None:
+def _lines(state: dict[str, Any]) -> Iterator[str]:
     interrupted = state["interrupted_sessions"]
     cut_off = f" ({interrupted} without an end)" if interrupted else ""
-    echo_visible(f"{state['label']}  {state['run']}")
-    echo_visible(
+    yield f"{state['label']}  {state['run']}"
+    yield (
         f"  suite {state['suite']}, begun {_moment(state['started'])}, "
         f"{count(state['sessions'], 'session')}{cut_off}"
     )
-    echo_visible(
+    yield (
         f"  {state['complete']:,} of {count(state['planned'], 'dialogue')} complete, "
         f"{state['open']:,} open{_absent(state)}"
     )
     if state["open"] or state["not_begun"]:
-        echo_visible(
+        yield (
             "  unless the run is under way, repeat its command to continue it "
             "(reasons: kgbench status --why)"
         )
     if state["waiting"]:
-        echo_visible(
+        yield (
             f"  {count(state['waiting'], 'reply', 'replies')} in the reply log and not in the "
             "store yet; the run stores them, now or when it continues, without asking again"
         )
     if state["invalid"]:
         invalid = count(state["invalid"], "dialogue")
-        echo_visible(f"  {invalid} invalidated and not counted{_repeated(state)}")
-    echo_visible(f"  {totals_line(state['totals'])}")
+        yield f"  {invalid} invalidated and not counted{_repeated(state)}"
+    yield f"  {totals_line(state['totals'])}"
     for model, counts in state["models"].items():
-        echo_visible(f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open")
+        yield f"    {model}: {counts['complete']:,} complete, {counts['open']:,} open"
         by_outcome = state["outcomes"].get(model, {})
         outcomes = [
             f"{name} {entry['answers']:,} ({100 * entry['rate']:.1f} %)"
             for name, entry in by_outcome.items()
         ]
         if outcomes:
-            echo_visible(f"      answers: {', '.join(outcomes)}")
+            yield f"      answers: {', '.join(outcomes)}"
     for change in state["changes"]:
-        echo_visible(f"    {change}")
+        yield f"    {change}"
     for batch in state["batches"]:
         name = batch["id"] or "not confirmed by the provider"
-        echo_visible(
+        yield (
             f"    batch under way: {batch['model']}, {batch['requests']} requests since "
             f"{batch['since']} ({name}); kgbench run --batch collects it"
         )
     for failure in state["failures"][:10]:
-        echo_visible(f"    {failure['calls']} x {failure['model']}: {failure['error']}")
+        yield f"    {failure['calls']} x {failure['model']}: {failure['error']}"
     if "why" in state:
-        _print_why(state["why"])
+        yield from _why(state["why"])
 
 
 def _absent(state: dict[str, Any]) -> str:
@@ -253,23 +248,23 @@ def _moment(text: str) -> str:
     return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _print_why(reasons: list[dict[str, Any]]) -> None:
-    """Print the reasons, with equal ones on one line."""
+def _why(reasons: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the reasons, with equal ones on one line."""
     invalid = sum(reason["why"] == "invalidated" for reason in reasons)
     if invalid:
         number = count(invalid, "dialogue")
-        echo_visible(f"  {number} invalidated: run again with --redo-invalidated.")
+        yield f"  {number} invalidated: run again with --redo-invalidated."
     reasons = [reason for reason in reasons if reason["why"] != "invalidated"]
     if not reasons:
         rest = "every other" if invalid else "every"
-        echo_visible(f"  Nothing to run: {rest} planned dialogue is complete.")
+        yield f"  Nothing to run: {rest} planned dialogue is complete."
         return
-    echo_visible(f"  {count(len(reasons), 'dialogue')} would run:")
+    yield f"  {count(len(reasons), 'dialogue')} would run:"
     groups = Counter((_words(reason), reason["model"], reason["task"]) for reason in reasons)
     for (words, model, task), times in groups.most_common(_SHOWN):
-        echo_visible(f"    {times} x {task}, {model}: {words}")
+        yield f"    {times} x {task}, {model}: {words}"
     if len(groups) > _SHOWN:
-        echo_visible(f"    and {len(groups) - _SHOWN} more kinds; --json lists every dialogue")
+        yield f"    and {len(groups) - _SHOWN} more kinds; --json lists every dialogue"
 
 
 def _words(reason: dict[str, Any]) -> str:

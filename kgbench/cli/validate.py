@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 
 if TYPE_CHECKING:
     from kgbench.config import Report
@@ -36,45 +36,27 @@ def validate(
     """
     from kgbench import config as configurations
 
-    report = configurations.check(config)
-    if json_:
-        typer.echo(json.dumps(_as_json(report), indent=2, ensure_ascii=False))
-    else:
-        _print(config, report)
-    if report.findings:
+    checked = configurations.check(config)
+    data = {
+        "accepted": not checked.findings,
+        **asdict(checked),
+        "requirements": [needed._asdict() for needed in checked.requirements],
+    }
+    report(data, _accepted(config, checked) if not checked.findings else (), json_=json_)
+    if checked.findings:
+        refused = f"refused: {count(len(checked.findings), 'finding')}"
+        for line in () if json_ else (*checked.findings, refused):
+            typer.echo(str(line), err=True)
         raise typer.Exit(1)
 
 
-def _as_json(report: Report) -> dict[str, object]:
-    return {
-        "accepted": not report.findings,
-        "findings": [asdict(finding) for finding in report.findings],
-        "unavailable": [asdict(finding) for finding in report.unavailable],
-        "requirements": [needed._asdict() for needed in report.requirements],
-        "lacking": report.lacking,
-        "tasks": report.tasks,
-        "models": report.models,
-        "iterations": report.iterations,
-        "per_case": report.per_case,
-    }
-
-
-def _print(config: Path, report: Report) -> None:
-    for finding in report.findings:
-        typer.echo(str(finding), err=True)
-    if report.findings:
-        typer.echo(f"refused: {count(len(report.findings), 'finding')}", err=True)
-        return
-    for finding in report.unavailable:
-        typer.echo(f"note: {finding}")
-    for note in (*report.requirements, *report.lacking):
-        typer.echo(f"note: {note}")
-    per_case = " per case" if report.per_case else ""
-    typer.echo(
-        f"accepted: {config}: {count(report.tasks, 'task')}, {count(report.models, 'model')}, "
-        f"{count(report.iterations, 'iteration')}{per_case}"
+def _accepted(config: Path, checked: Report) -> Iterator[str]:
+    for note in (*checked.unavailable, *checked.requirements, *checked.lacking):
+        yield f"note: {note}"
+    per_case = " per case" if checked.per_case else ""
+    yield (
+        f"accepted: {config}: {count(checked.tasks, 'task')}, {count(checked.models, 'model')}, "
+        f"{count(checked.iterations, 'iteration')}{per_case}"
     )
-    if report.unavailable:
-        typer.echo(
-            f"{len(report.unavailable)} of them cannot be run here: `kgbench run` skips them"
-        )
+    if checked.unavailable:
+        yield f"{len(checked.unavailable)} of them cannot be run here: `kgbench run` skips them"

@@ -221,8 +221,8 @@ def test_each_model_has_a_figure_of_its_own(typed, tmp_path, kind):
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (("compass", "--metric", "f1"), "the metrics of a compass are declared"),
-        (("leaderboard", "--each", "model"), "a leaderboard compares models"),
+        (("compass", "--metric", "f1"), "No such option: --metric"),
+        (("leaderboard", "--each", "model"), "No such option: --each"),
         (("leaderboard", "--model", "nobody"), "no model matches 'nobody'"),
         (("compass", "--task", "Nothing-*"), "no task label matches 'Nothing-*'"),
         (("format-preference", "--task", "*Count*"), "no model has scores on the tasks that"),

@@ -245,41 +245,30 @@ def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
     from kgbench.characters import spreadsheet_safe
     from kgbench.cli.tables import report_guarded
 
-    text = io.StringIO(newline="")
-    buffer = io.BytesIO()
-    answer.serialize(buffer, ox.QueryResultsFormat.JSON if guard else ox.QueryResultsFormat.CSV)
-    content = buffer.getvalue()
-    if guard:
-        rows, changed = spreadsheet_safe(_cells(content))
-        report_guarded(changed)
+    if isinstance(answer, ox.QueryBoolean):
+        rows: list[list[Any]] = [["true" if answer else "false"]]
     else:
-        rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
+        rows = [[variable.value for variable in answer.variables]]
+        rows += [[_cell(term) for term in solution] for solution in answer]
+    if guard:
+        rows, changed = spreadsheet_safe(rows)
+        report_guarded(changed)
+    text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     out.write(text.getvalue().encode("utf-8"))
 
 
-def _cells(content: bytes) -> list[list[Any]]:
-    """Return the cells of JSON results as in CSV; those of numbers are no ``str``.
-
-    The engine writes CSV without datatypes, and a number is no formula.
-    """
-    import csv
+def _cell(term: Any) -> Any:
+    """Return the text of a term in CSV; that of a number, which is no formula, is no ``str``."""
     from collections import UserString
 
-    import pyoxigraph as ox
+    from pyoxigraph import Literal, NamedNode
 
-    def read() -> Any:
-        return ox.parse_query_results(content, ox.QueryResultsFormat.JSON)
-
-    written = (read().serialize(format=ox.QueryResultsFormat.CSV) or b"").decode("utf-8")
-    table: list[list[Any]] = list(csv.reader(io.StringIO(written, newline="")))
-    results = read()
-    if isinstance(results, ox.QuerySolutions):
-        for cells, solution in zip(table[1:], results, strict=True):
-            for column, term in enumerate(solution):
-                if _is_number(term) and _NUMERAL.fullmatch(term.value):
-                    cells[column] = UserString(cells[column])
-    return table
+    if term is None:
+        return ""
+    if _is_number(term) and _NUMERAL.fullmatch(term.value):
+        return UserString(term.value)
+    return term.value if isinstance(term, Literal | NamedNode) else str(term)
 
 
 def _refusal(form: Form | None, *, is_graph: bool) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kgbench.config import conformance, graphs, reading
+from kgbench.config import graphs, reading
 from kgbench.config.trees import Tree, below
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
@@ -69,7 +69,7 @@ class _Gathering:
             return
         if not around:
             tree.override(self.overrides)
-        refused = conformance.findings(tree, root_type)
+        refused = graphs.findings(tree, root_type)
         if refused:
             self.findings += refused
             return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnosis of an installation: what works, what is missing, what is broken, at no cost.
 
-Each module examines one part and yields :class:`~kgbench.doctor.conditions.Condition` objects.
+Each module examines one part and yields :class:`Condition` objects.
 Nothing is changed, and no paid request is made. A missing thing comes with advice on how to get it.
 No function here returns the value of a key, only the name of its variable.
 """
@@ -9,10 +9,35 @@ No function here returns the value of a key, only the name of its variable.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 
-from kgbench.doctor.conditions import Condition, State
+from kgbench.model import Json
 
-__all__ = ["Condition", "State", "examine"]
+
+class State(StrEnum):
+    """The state of a thing; only something that is present but does not work is broken."""
+
+    OK = "ok"
+    ABSENT = "absent"
+    NOTE = "note"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The state of a thing in a part of kgbench, with words, advice, and ``facts`` as JSON."""
+
+    part: str
+    name: str
+    state: State
+    words: str
+    advice: str | None = None
+    facts: dict[str, Json] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Json]:
+        """Return the condition as JSON-shaped data."""
+        return asdict(self)
 
 
 def examine(location: str, *, network: bool = False) -> Iterator[Condition]:

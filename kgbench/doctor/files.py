@@ -9,7 +9,7 @@ from pathlib import Path
 
 import kgbench
 from kgbench.datasets import descriptions, home
-from kgbench.doctor.conditions import Condition, State
+from kgbench.doctor import Condition, State
 from kgbench.errors import KgbenchError
 
 YASGUI = Path(kgbench.__file__).parent / "serve" / "static" / "yasgui"

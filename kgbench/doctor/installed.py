@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import kgbench
-from kgbench.doctor.conditions import Condition, State
+from kgbench.doctor import Condition, State
 from kgbench.software import this_software
 
 #: The modules to import as a test of distributions, if they differ from the distribution's name.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kgbench.children import one_task
 from kgbench.children.endings import ChildTimeout
-from kgbench.doctor.conditions import Condition, State
+from kgbench.doctor import Condition, State
 from kgbench.errors import KgbenchError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
 from kgbench.model import Outcome

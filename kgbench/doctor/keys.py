@@ -11,7 +11,7 @@ from kgbench.config.credentials import hidden
 from kgbench.connectors import keys
 from kgbench.connectors.declared import declarations
 from kgbench.connectors.servers import Service
-from kgbench.doctor.conditions import Condition, State
+from kgbench.doctor import Condition, State
 from kgbench.errors import EnvironmentVariableError, ModelSpecError
 from kgbench.net import environment, web
 from kgbench.net.limits import Limits, Misbehaviour

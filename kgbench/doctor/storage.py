@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from kgbench.doctor.conditions import Condition, State
+from kgbench.doctor import Condition, State
 from kgbench.errors import KgbenchError
 from kgbench.model import Json
 from kgbench.store import back_ends, maintenance, open_reader, snapshots

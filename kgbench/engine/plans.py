@@ -11,14 +11,18 @@ from typing import Any
 
 from kgbench import config as configurations
 from kgbench.config import turtle
-from kgbench.config.ad_hoc import ad_hoc_name
 from kgbench.config.names import checked_suite, suites_of_results
 from kgbench.engine.published import no_results, whole_suite
 from kgbench.errors import NoStore
-from kgbench.model import Plan
+from kgbench.model import ModelSetup, Plan
+from kgbench.rdf import canonical_json, digest
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
+
+_NAMED = 2  # maximal numbers of models and patterns in a name
+_LONGEST = 48  # characters of each of them; names have at most 200
+_DIGITS = 6
 
 
 def plan_of(
@@ -53,6 +57,50 @@ def plan_of(
     prefix = f"{suite}: " if suite else ""
     plan = replace(plan, name=ad_hoc_name(plan, prefix=prefix, tasks=tasks, models=models))
     return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
+
+
+def ad_hoc_name(
+    plan: Plan,
+    *,
+    tasks: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    prefix: str = "",
+) -> str:
+    """Return the name of a run of ``plan`` that is restricted to ``tasks`` and ``models``.
+
+    The same selection has the same name in any order, so that the same command continues its run. A
+    digest at the end distinguishes selections whose models differ only in their address, which the
+    name does not contain. ``prefix`` begins the name. Without a selection, the name is that of the
+    plan.
+    """
+    if not tasks and not models:
+        return plan.name
+    patterns = sorted(set(tasks or ()))
+    setups = sorted(plan.models, key=lambda setup: setup.spec) if models else []
+    part = digest(canonical_json({"tasks": patterns, "models": [setup.spec for setup in setups]}))
+    words = []
+    if setups:
+        words.append(_listed(list(dict.fromkeys(_name(setup) for setup in setups))))
+    if patterns:
+        words.append(f"on {_listed(patterns)}")
+    return f"{prefix}{' '.join(words)} ({part[:_DIGITS]})"
+
+
+def _name(setup: ModelSetup) -> str:
+    return f"{setup.connector}:{setup.model_id}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join the first names, and add how many more there are.
+
+    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d"])
+    ('a, b', 'a, b and 2 more')
+    """
+    short_names = [
+        name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in names
+    ]
+    more = f" and {len(short_names) - _NAMED} more" if len(short_names) > _NAMED else ""
+    return ", ".join(short_names[:_NAMED]) + more
 
 
 def run_to_continue(store: Store, plan: Plan) -> RunInfo | None:

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from kgbench import config
 from kgbench.cli import app, run
-from kgbench.config.ad_hoc import ad_hoc_name
 from kgbench.engine import Progress
+from kgbench.engine.plans import ad_hoc_name
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import OVERLOADED, sequence

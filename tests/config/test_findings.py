@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyshacl import validate
 
 from kgbench import config
-from kgbench.config import conformance, graphs, reading
+from kgbench.config import graphs, reading
 from kgbench.errors import ConfigurationError
 from kgbench.vocab import RDF
 from tests.support.config_files import GOOD, changed, shape_graph, write
@@ -366,7 +366,7 @@ def test_any_document_is_accepted_or_refused(tmp_path, value):
         tree = reading.read(tmp_path / "any.json", "", graphs.CONFIGURATION)
         triples = graphs.of(tree.value, graphs.CONFIGURATION).triples
         accepted, *_ = validate(rdflib_graph(triples), shacl_graph=shape_graph())
-        assert accepted == (not conformance.findings(tree, graphs.CONFIGURATION))
+        assert accepted == (not graphs.findings(tree, graphs.CONFIGURATION))
 
 
 def test_a_long_list_is_read_to_its_end(tmp_path):

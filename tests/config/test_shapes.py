@@ -11,7 +11,7 @@ import pytest
 from pyshacl import validate
 from rdflib import RDF, SH, Namespace
 
-from kgbench.config import conformance, graphs, yaml_tree
+from kgbench.config import graphs, yaml_tree
 from kgbench.config.trees import Several, Tree
 from kgbench.vocab import XSD
 from tests.support.config_files import shape_graph
@@ -65,7 +65,7 @@ def read(name):
 
 def found(value, root_type=graphs.CONFIGURATION):
     """Return the findings about a document as ``pointer message``."""
-    findings = conformance.findings(Tree("file", value), root_type)
+    findings = graphs.findings(Tree("file", value), root_type)
     return [f"{finding.pointer} {finding.message}" for finding in findings]
 
 

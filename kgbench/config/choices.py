@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Generic, TypeAlias, TypeVar
 
 from kgbench.config import names, specs
-from kgbench.config.gathering import Entry
+from kgbench.config.reading import Entry
 from kgbench.connectors import declared
 from kgbench.errors import Finding, KgbenchError, ModelSpecError, TaskError
 from kgbench.model import Json, ModelSetup, Task

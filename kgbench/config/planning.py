@@ -13,9 +13,9 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from kgbench.config import choices, gathering, names, specs, turtle
+from kgbench.config import choices, names, reading, specs, turtle
 from kgbench.config.choices import Choice, ModelChoice, TaskChoice
-from kgbench.config.gathering import Entry, is_file
+from kgbench.config.reading import Entry, is_file
 from kgbench.config.trees import Tree
 from kgbench.errors import ConfigurationError, Finding, ModelSpecError
 from kgbench.model import Json, Plan
@@ -74,14 +74,14 @@ def resolve(path: Path, chosen: Mapping[str, Any]) -> Resolved:
         for field, value in chosen.items()
         if field != "prices"  # a path relative to the working folder, which is not checked
     }
-    trees = gathering.gather(path, overrides)
+    trees = reading.gather(path, overrides)
     tree, folder = trees[-1], path.parent
     written = {
-        key: [entry for each in trees for entry in gathering.entries(each, key)]
+        key: [entry for each in trees for entry in reading.entries(each, key)]
         for key in ("tasks", "models")
     }
     findings: list[Finding] = []
-    tasks = choices.tasks(written["tasks"], gathering.members(tree, "sizes"), findings)
+    tasks = choices.tasks(written["tasks"], reading.members(tree, "sizes"), findings)
     models = choices.models(written["models"], findings)
     for key, entries in written.items():
         if not entries:

@@ -12,7 +12,7 @@ import pytest
 from rdflib import SH
 
 from kgbench import config
-from kgbench.config import gathering, graphs, reading
+from kgbench.config import graphs, reading
 from kgbench.model import Plan
 from tests.support.config_files import shape_graph
 
@@ -119,4 +119,4 @@ def test_the_limits_of_the_page_are_those_of_the_code():
 
     assert f"files above {reading.MAX_BYTES // 1024} KiB" in text
     assert all(f"`{suffix}`" in text for suffix in reading.SYNTAXES)
-    assert gathering.MAX_FILES == 100
+    assert reading.MAX_FILES == 100

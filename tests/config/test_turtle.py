@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench import config
-from kgbench.config import graphs, turtle, turtle_tree
+from kgbench.config import graphs, turtle
 from tests.support.config_files import GOOD, changed, write
 
 # A graph has no order of equal values, and no null; another test covers omitted values.
@@ -37,7 +37,7 @@ def again(plan, parameters):
     """Return the parameters of the plan's task after writing and reading them."""
     task = replace(plan.tasks[0], parameters=parameters)
     text = turtle.plan_to_turtle(replace(plan, tasks=(task,)))
-    return turtle_tree.read("plan.ttl", text, graphs.CONFIGURATION).value["tasks"][0]["params"]
+    return turtle.read("plan.ttl", text, graphs.CONFIGURATION).value["tasks"][0]["params"]
 
 
 def test_parameters_of_every_kind_come_back(plan):

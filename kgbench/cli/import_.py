@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import import_rdf, options, plug_ins
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -55,9 +54,7 @@ def llm_kg_bench(
     suite: Annotated[
         str | None,
         typer.Option(
-            "--suite",
-            metavar="NAME",
-            help="The suite to import into; default: llm-kg-bench-1 to 3.",
+            metavar="NAME", help="The suite to import into; default: llm-kg-bench-1 to 3."
         ),
     ] = None,
     store: options.Store = None,
@@ -97,20 +94,16 @@ def llm_kg_bench(
         for folder in filter(Path.is_dir, files):
             unread += (f"{folder.name}/{member}" for member in unread_members(folder))
         location = opened.location
-    if json_:
-        report = {
-            "store": location,
-            "runs": [{**one.as_json(), "repeated": twice[one.run]} for one in summaries],
-            "not_read": unread,
-        }
-        typer.echo(json.dumps(report, indent=2))
-        return
-    for member in unread:
-        typer.echo(f"not read: {member}")
-    typer.echo(_total(summaries))
-    typer.echo(f"store  {location}")
+    data = {
+        "store": location,
+        "runs": [{**one.as_json(), "repeated": twice[one.run]} for one in summaries],
+        "not_read": unread,
+    }
+    lines = [f"not read: {member}" for member in unread]
+    lines += [_total(summaries), f"store  {location}"]
     if sum(summary.dialogues for summary in summaries if not summary.already_there) >= _MANY:
-        typer.echo("hint   kgbench store optimize makes so large a store faster and smaller")
+        lines.append("hint   kgbench store optimize makes so large a store faster and smaller")
+    report(data, lines, json_=json_)
 
 
 def text2kgbench(
@@ -142,23 +135,21 @@ def text2kgbench(
         summaries = [_with_scores(opened, run) for run in importing.runs(folder, data, opened.iris)]
         location = opened.location
     faults = dict(sorted(data.problems.items()))
-    if json_:
-        report = {
-            "store": location,
-            "ontologies": len(data.parts),
-            "cases": cases,
-            "problems": faults,
-            "runs": [summary.as_json() for summary in summaries],
-        }
-        typer.echo(json.dumps(report, indent=2))
-        return
-    typer.echo(f"{count(len(data.parts), 'ontology', 'ontologies')}, {count(cases, 'case')}")
-    for kind, times in faults.items():
-        typer.echo(f"  {times:5} {kind}")
-    for summary in summaries:
-        typer.echo(_line(summary))
-    typer.echo(_total(summaries))
-    typer.echo(f"store  {location}")
+    imported = {
+        "store": location,
+        "ontologies": len(data.parts),
+        "cases": cases,
+        "problems": faults,
+        "runs": [summary.as_json() for summary in summaries],
+    }
+    lines = (
+        f"{count(len(data.parts), 'ontology', 'ontologies')}, {count(cases, 'case')}",
+        *(f"  {times:5} {kind}" for kind, times in faults.items()),
+        *map(_line, summaries),
+        _total(summaries),
+        f"store  {location}",
+    )
+    report(imported, lines, json_=json_)
 
 
 def _with_scores(store: Store, run: ImportedRun) -> Summary:

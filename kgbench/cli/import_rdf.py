@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgbench.cli import options
 from kgbench.cli.interruption import end_after
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -61,28 +61,25 @@ def rdf(
         ):
             summary = loading.load(opened, contents, gathered.origins, scratch, advance)
             location = opened.location
-    if json_:
-        typer.echo(json.dumps({"store": location, **summary.as_json()}, indent=2))
-    else:
-        _print(summary)
-        typer.echo(f"store  {location}")
+    data = {"store": location, **summary.as_json()}
+    report(data, (*_lines(summary), f"store  {location}"), json_=json_)
 
 
-def _print(summary: Summary) -> None:
+def _lines(summary: Summary) -> Iterator[str]:
     for origin in summary.sources:
-        typer.echo(f"{origin.name}  sha256:{origin.digest[:16]}")
+        yield f"{origin.name}  sha256:{origin.digest[:16]}"
     for activity in (*summary.runs, *summary.passes, *summary.invalidations):
-        typer.echo(f"  new   {activity}")
+        yield f"  new   {activity}"
     for activity in summary.grown:
-        typer.echo(f"  grown {activity}")
+        yield f"  grown {activity}"
     for activity in summary.there:
-        typer.echo(f"  there {activity}")
+        yield f"  there {activity}"
     for published, known in summary.elsewhere:
-        typer.echo(f"  there {published} (as {known})")
+        yield f"  there {published} (as {known})"
     counts = (
         f"{count(len(summary.runs), 'run')}, {count(len(summary.passes), 'pass', 'passes')}, "
         f"{count(summary.described, 'statement')} for the catalogue"
     )
     beside = f"; {count(summary.foreign, 'foreign statement')} kept" if summary.foreign else ""
     out = f"; {summary.left_out:,} left out (analyses, declarations)" if summary.left_out else ""
-    typer.echo(f"imported {counts}{beside if summary.brought else ''}{out}")
+    yield f"imported {counts}{beside if summary.brought else ''}{out}"

@@ -28,9 +28,7 @@ def new(
     file: KeyFile,
     after: Annotated[
         Path | None,
-        typer.Option(
-            "--after", metavar="KEYFILE", help="An earlier key, whose list of keys is continued."
-        ),
+        typer.Option(metavar="KEYFILE", help="An earlier key, whose list of keys is continued."),
     ] = None,
     rsa: Annotated[
         bool, typer.Option("--rsa", help="Create an RSA key, for nanopublications.")
@@ -68,9 +66,7 @@ def revoke(
     key: Annotated[
         str, typer.Argument(metavar="PUBLIC", help="The earlier public key, or its file.")
     ],
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why the key is revoked.")
-    ],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why the key is revoked.")],
 ) -> None:
     """Revoke an earlier key: publications signed with KEYFILE state the revocation from now on.
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import completion, options
-from kgbench.cli.messages import count, echo_visible
+from kgbench.cli.messages import count, echo_visible, report
 
 if TYPE_CHECKING:
+    from kgbench.record.recovery import Recovered
     from kgbench.store import Store
     from kgbench.store.copying import CopiedGraph
     from kgbench.store.maintenance import CheckResult
@@ -52,11 +52,7 @@ def copy(
             copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
         publication_keys.carry(opened.location, written)
     data = {"from": source, "to": target, **_counts(copied)}
-    if json_:
-        typer.echo(json.dumps(data, indent=2))
-        return
-    triples = count(sum(copied_graph.triples for copied_graph in copied), "triple")
-    typer.echo(f"copied and verified {count(len(copied), 'graph')}, {triples}\nstore  {target}")
+    report(data, (f"copied and verified {_size(copied)}", f"store  {target}"), json_=json_)
 
 
 def check(
@@ -83,38 +79,34 @@ def check(
     location = store or default_location()
     if back_ends.is_remote(location) or dumps.is_dump(location):
         with _source(location) as opened:
-            report = maintenance.check(opened, digest=digests)
+            checked = maintenance.check(opened, digest=digests)
     else:
-        report = examination.check(embedded_only(location, "to check it"))
+        checked = examination.check(embedded_only(location, "to check it"))
     if not digests:
-        report.digests.clear()
-    if json_:
-        typer.echo(json.dumps(report.as_json(), indent=2))
-    else:
-        _print_checked(report)
-    if report.problems:
+        checked.digests.clear()
+    report(checked.as_json(), _checked(checked), json_=json_)
+    if checked.problems:
         raise typer.Exit(1)
 
 
-def _print_checked(report: CheckResult) -> None:
-    typer.echo(
-        f"store    {report.location}\nlayout   {report.layout}\n"
-        f"content  {count(report.graphs, 'graph')}, {count(report.triples, 'triple')}"
-    )
-    if report.writer is not None:
-        typer.echo(f"writer   {report.writer}")
-    for part, damaged in report.parts.items():
-        typer.echo(f"read     {part}: {'damaged' if damaged else 'all of it'}")
-    for graph, digest in report.digests.items():
-        typer.echo(f"{digest}  {graph}")
-    for problem in report.problems:
-        typer.echo(f"wrong    {problem}")
-    if report.problems:
-        typer.echo(f"{count(len(report.problems), 'thing')} to mend")
-    elif report.parts and report.writer is not None:
-        typer.echo("every snapshot is sound; the writer's own files were not checked")
+def _checked(checked: CheckResult) -> Iterator[str]:
+    yield f"store    {checked.location}"
+    yield f"layout   {checked.layout}"
+    yield f"content  {count(checked.graphs, 'graph')}, {count(checked.triples, 'triple')}"
+    if checked.writer is not None:
+        yield f"writer   {checked.writer}"
+    for part, damaged in checked.parts.items():
+        yield f"read     {part}: {'damaged' if damaged else 'all of it'}"
+    for graph, digest in checked.digests.items():
+        yield f"{digest}  {graph}"
+    for problem in checked.problems:
+        yield f"wrong    {problem}"
+    if checked.problems:
+        yield f"{count(len(checked.problems), 'thing')} to mend"
+    elif checked.parts and checked.writer is not None:
+        yield "every snapshot is sound; the writer's own files were not checked"
     else:
-        typer.echo("sound")
+        yield "sound"
 
 
 def recover(
@@ -154,29 +146,30 @@ def recover(
                 echo_visible(f"without the key of publications: {error}", err=True)
             if (log := path / reply_log.NAME).exists():  # replies that are not in the store yet
                 shutil.copy(log, folder)
-    if json_:
-        missing = [asdict(item) for item in result.missing]
-        data = {
-            "source": result.source,
-            "unread": result.unread,
-            "missing": missing,
-            "incomplete": result.incomplete,
-        }
-        typer.echo(json.dumps({"from": str(path), "to": target, **data, **_counts(result.copied)}))
-        return
-    triples = count(sum(item.triples for item in result.copied), "triple")
-    typer.echo(f"recovered {count(len(result.copied), 'graph')}, {triples}")
-    typer.echo(f"read     {result.source}")
+    data = {
+        "from": str(path),
+        "to": target,
+        "source": result.source,
+        "unread": result.unread,
+        "missing": [asdict(item) for item in result.missing],
+        "incomplete": result.incomplete,
+        **_counts(result.copied),
+    }
+    report(data, (*_recovered(result), f"store    {target}"), json_=json_)
+
+
+def _recovered(result: Recovered) -> Iterator[str]:
+    yield f"recovered {_size(result.copied)}"
+    yield f"read     {result.source}"
     if result.unread:
-        typer.echo(f"unread   {', '.join(result.unread)}: what only they held is missing, too")
+        yield f"unread   {', '.join(result.unread)}: what only they held is missing, too"
     for item in result.missing:
         turns = ", ".join(map(str, item.turns)) or "unknown"
-        typer.echo(f"missing  {item.dialogue}, turns {turns}")
+        yield f"missing  {item.dialogue}, turns {turns}"
     for iri in result.incomplete:
-        typer.echo(f"in part  {iri}")
+        yield f"in part  {iri}"
     if result.missing or result.unread:
-        typer.echo("`kgbench run` with the same configuration asks for what is missing")
-    typer.echo(f"store    {target}")
+        yield "`kgbench run` with the same configuration asks for what is missing"
 
 
 def backup(
@@ -192,12 +185,7 @@ def backup(
 
     with _source(store) as opened:
         written = dumps.write(opened, file)
-    data = {"file": str(file), **_counts(written)}
-    if json_:
-        typer.echo(json.dumps(data, indent=2))
-        return
-    triples = count(sum(graph.triples for graph in written), "triple")
-    typer.echo(f"{file}: {count(len(written), 'graph')}, {triples}")
+    report({"file": str(file), **_counts(written)}, [f"{file}: {_size(written)}"], json_=json_)
 
 
 def optimize(store: options.Store = None) -> None:
@@ -222,15 +210,10 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
     with open_existing(store) as owned:
         result = maintenance.compact(owned)
         location = owned.location
-    if json_:
-        data = {"store": location, "analyses": result.analyses, "orphans": result.orphans}
-        typer.echo(json.dumps(data, indent=2))
-        return
-    typer.echo(
-        f"removed {count(result.analyses, 'stale analysis', 'stale analyses')}, "
-        f"{count(result.orphans, 'graph')} without an entry"
-    )
-    typer.echo(f"store  {location}")
+    data = {"store": location, "analyses": result.analyses, "orphans": result.orphans}
+    stale = count(result.analyses, "stale analysis", "stale analyses")
+    removed = f"removed {stale}, {count(result.orphans, 'graph')} without an entry"
+    report(data, (removed, f"store  {location}"), json_=json_)
 
 
 def drop(
@@ -267,12 +250,15 @@ def drop(
         forgotten = declared.forget_unused(owned)
         owned.publish_soon()
         location = owned.location
-    if json_:
-        data = {"graphs": removed.graphs, "forgotten": forgotten}
-        typer.echo(json.dumps({"store": location, "run": info.iri, **data}))
-        return
+    data = {
+        "store": location,
+        "run": info.iri,
+        "graphs": removed.graphs,
+        "forgotten": forgotten,
+    }
     entries = count(len(forgotten), "catalogue entry", "catalogue entries")
-    typer.echo(f"removed {description}, {entries}\nstore  {location}")
+    lines = (f"removed {description}, {entries}", f"store  {location}")
+    report(data, lines, json_=json_)
 
 
 @contextmanager
@@ -290,6 +276,11 @@ def _source(location: str | None) -> Iterator[Store]:
 
 def _progress(graph: str, triples: int) -> None:
     typer.echo(f"{triples:>10}  {graph}", err=True)
+
+
+def _size(copied: Sequence[CopiedGraph]) -> str:
+    triples = count(sum(graph.triples for graph in copied), "triple")
+    return f"{count(len(copied), 'graph')}, {triples}"
 
 
 def _counts(copied: list[CopiedGraph]) -> dict[str, object]:

@@ -237,7 +237,7 @@ def test_a_missing_package_of_publishing_is_named(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_an_import_found_there_already_is_told(capsys):
+def test_what_an_import_found_there_already_is_told():
     """Extended, known and renamed resources are reported separately."""
     summary = Summary(
         sources=[Origin("all.nq", "a" * 64)],
@@ -245,8 +245,7 @@ def test_what_an_import_found_there_already_is_told(capsys):
         there=["urn:there"],
         elsewhere=[("urn:published", "urn:known")],
     )
-    import_rdf._print(summary)
-    lines = capsys.readouterr().out.splitlines()
+    lines = list(import_rdf._lines(summary))
 
     assert lines[1:4] == [
         "  grown urn:grown",

@@ -76,7 +76,7 @@ def print_estimate(
     lines += [f"note: {note}" for note in (*needed, *missing)]
     if invalidated:
         lines.append(f"{count(invalidated, 'dialogue')} invalidated and not counted. {REDO}")
-    lines.append(render(_table(plan, models, RULE), "table").rstrip("\n"))
+    lines.append(render(_table(plan, models, RULE), "table").removesuffix("\n"))
     if detectable is not None:
         lines.append(_claim(detectable))
     report(data, lines, json_=json_)

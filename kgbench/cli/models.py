@@ -89,7 +89,9 @@ def list_(
     rows = tuple(
         tuple(_display_value(entry[column.name]) for column in columns) for entry in display_entries
     )
-    report(entries, [render(Table("Models", columns, rows), "table").rstrip("\n")], json_=json_)
+    report(
+        entries, [render(Table("Models", columns, rows), "table").removesuffix("\n")], json_=json_
+    )
 
 
 def show(

@@ -180,13 +180,13 @@ def _of_passes(results: list[ReevaluationResult]) -> Iterator[str]:
     from kgbench.tables.rendering import render
 
     combined = merge_comparisons(results)
-    yield render(changes(combined), "table").rstrip("\n")
+    yield render(changes(combined), "table").removesuffix("\n")
     yield (
         f"{count(combined.dialogues, 'dialogue')} judged again, {len(combined.differing):,} differ "
         "from the pass they were compared with"
     )
     if on_variants_answers := [answer for result in results for answer in result.on_variants]:
-        yield render(on_variants(on_variants_answers), "table").rstrip("\n")
+        yield render(on_variants(on_variants_answers), "table").removesuffix("\n")
     for kind, times in combined.causes().items():
         yield f"{times:,} {kind}"
     if combined.new_metrics:

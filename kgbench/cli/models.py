@@ -89,9 +89,11 @@ def list_(
     rows = tuple(
         tuple(_display_value(entry[column.name]) for column in columns) for entry in display_entries
     )
-    report(
-        entries, [render(Table("Models", columns, rows), "table").removesuffix("\n")], json_=json_
-    )
+    known = [
+        column.name for column in columns if any(entry[column.name] for entry in display_entries)
+    ]
+    table = Table("Models", columns, rows).only("display_name", *known[1:])
+    report(entries, [render(table, "table").removesuffix("\n")], json_=json_)
 
 
 def show(

@@ -5,6 +5,15 @@ Recorded things (runs, passes, analyses ...) move from the base of the store to 
 publication. Things that are declared, or identified by their content (the vocabulary, metrics,
 tasks, cases, models), keep their IRIs, so that results of several groups can be combined.
 
+An IRI may contain the digest of a text, or of data with parts that are left out. Guesses can be
+compared with it, as with the digest itself. In a publication that leaves anything out, such digests
+are veiled: those of dialogues, configurations and texts that are left out are replaced by keyed
+digits (an HMAC under the key of the store). A ``w`` before the digits marks them.
+
+Cases with data that are left out in part get the digest of the published part. So equal cases of
+several groups stay equal. If several cases of a store differ only in what is left out, their digits
+depend on the key, and differ from those of other groups.
+
 >>> where = Addresses("https://w3id.org/kgbench/", "https://example.org/bench/", runs={})
 >>> where.published("https://w3id.org/kgbench/run/0199")
 'https://example.org/bench/run/0199'
@@ -16,13 +25,20 @@ tasks, cases, models), keep their IRIs, so that results of several groups can be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
-from kgbench.publish.veiling import DigestVeil
+import pyoxigraph as ox
+
+from kgbench.publish.redaction import RedactionLevel, parse_json, public_fields
+from kgbench.rdf import canonical_json, digest
+from kgbench.secrets.publication_key import VEILED, PublicationKey
 from kgbench.store import fragments
-from kgbench.vocab import BASE
+from kgbench.vocab import BASE, KGB, RDF
 
 RECORDED = frozenset(
     (
@@ -38,6 +54,98 @@ RECORDED = frozenset(
         "tool-server",
     )
 )
+_DIALOGUE = re.compile(r"(\d+-)([0-9a-f]{8})(\.\d+)?")
+_IN_TEXT = re.compile(r"(?<=/)(\d+-)([0-9a-f]{8})(?![0-9A-Za-z-])")
+_TEXT = re.compile(r"/text/[0-9a-f]{64}\Z")
+_DIGITS = re.compile(r"(?:[0-9a-f]{2}){4,32}")
+_PLACE = 4  # index of a dialogue in the path below the base: run/ID/MODEL/LABEL/DIALOGUE
+_CASE_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class DigestVeil:
+    """Veils digests, also in paths below the base of a store.
+
+    ``cases`` has other digests for cases with data that are left out, by their paths.
+    """
+
+    key: PublicationKey
+    cases: Mapping[str, str] = field(default_factory=dict)
+
+    def path(self, rest: str) -> str:
+        """Return a path with the digests of cases, dialogues and configurations veiled."""
+        if rest in self.cases:
+            return f"{rest.rpartition('/')[0]}/{VEILED}{self.cases[rest][:_CASE_DIGITS]}"
+        rest, hash_, fragment = rest.partition("#")
+        parts = rest.split("/")
+        if parts[0] == "run" and len(parts) == _PLACE and parts[2] == "configuration":
+            parts[3] = self.digits(parts[3])
+        elif parts[0] in ("run", "pass") and len(parts) > _PLACE:
+            match = _DIALOGUE.fullmatch(parts[_PLACE])
+            if match is not None:
+                first, digits, again = match.groups(default="")
+                parts[_PLACE] = f"{first}{self.digits(digits)}{again}"
+        return "/".join(parts) + hash_ + fragment
+
+    def digest(self, rest: str, value: str) -> str:
+        """Return the published digest of a resource (its path) that has the digest ``value``."""
+        return self.cases[rest] if rest in self.cases else self.key.tag("digest", value)
+
+    def text(self, iri: str) -> str:
+        """Return the IRI of a text that is left out, with its digest veiled."""
+        start, slash, digits = iri.rpartition("/")
+        return f"{start}{slash}{self.digits(digits)}"
+
+    @staticmethod
+    def names_text(iri: str) -> bool:
+        """Return whether an IRI may be that of a text: it ends with a digest."""
+        return _TEXT.search(iri) is not None
+
+    def within(self, text: str) -> str:
+        """Return a text in which the digests in paths of dialogues are veiled."""
+        return _IN_TEXT.sub(lambda match: match[1] + self.digits(match[2]), text)
+
+    def digits(self, digits: str) -> str:
+        """Return the veiled form of ``digits``; anything but a digest is returned unchanged."""
+        return VEILED + _veiled(self.key, digits) if _DIGITS.fullmatch(digits) else digits
+
+
+@lru_cache(maxsize=50_000)
+def _veiled(key: PublicationKey, digits: str) -> str:
+    return key.tag("veil", digits)[: len(digits)]
+
+
+def cases(database: ox.Store, level: RedactionLevel, key: PublicationKey) -> dict[str, str]:
+    """Return the new digests of cases that are left out in part at ``level``, by their paths."""
+    if level is RedactionLevel.NONE:
+        return {}
+    published: dict[str, str] = {}
+    for iri, properties in _cases(database):
+        data = parse_json(properties.get(KGB.caseData, "{}"))
+        kept = public_fields(data, level)
+        if kept != data:
+            content = [
+                iri.rpartition("/")[0],
+                properties.get(KGB.parameters, "{}"),
+                canonical_json(kept),
+            ]
+            published[iri] = digest(canonical_json(content))
+    counts = Counter(published.values())
+    return {
+        iri.removeprefix(BASE): digest_ if counts[digest_] == 1 else key.tag("case", iri)
+        for iri, digest_ in published.items()
+    }
+
+
+def _cases(database: ox.Store) -> Iterator[tuple[str, Mapping[str, str]]]:
+    kind = ox.NamedNode(KGB.Case)
+    for quad in database.quads_for_pattern(None, ox.NamedNode(RDF.type), kind):
+        quads: Any = database.quads_for_pattern(quad.subject, None, None)
+        properties = {
+            described.predicate.value: str(getattr(described.object, "value", ""))
+            for described in quads
+        }
+        yield str(getattr(quad.subject, "value", "")), properties
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kgbench.publish.catalog import Publication
+import pyoxigraph as ox
+
 from kgbench.publish.description import Agent
 from kgbench.publish.dumps import MEDIA, kind
-from kgbench.publish.manifest import Dump
+from kgbench.publish.metadata import Publication
+from kgbench.rdf.quads import by_subject
+from kgbench.vocab import RDF, SCHEMA, XSD
 
 Json = dict[str, Any]
 _ORCID = re.compile(r"https?://orcid\.org/(\d{4}-\d{4}-\d{4}-\d{3}[\dX])/?")
@@ -20,68 +23,24 @@ _RESOURCE_TYPE = "Benchmark results"
 
 def schema_org(published: Publication) -> Json:
     """Return the schema.org metadata, which search engines for data sets read."""
-    description = published.metadata
-    metadata: Json = {
-        "@context": "https://schema.org/",
-        "@type": "Dataset",
-        "@id": published.dataset.value,
-        "name": description.title,
-        "description": published.description,
-        "url": published.base,
-        "identifier": published.dataset.value,
-        "version": str(published.now.number),
-        "datePublished": published.versions[0].date,
-        "dateModified": published.now.date,
-        "inLanguage": "en",
-        "isAccessibleForFree": published.packing.password is None,
-        "conditionsOfAccess": published.rights,
-        "citation": published.citation,
-        "keywords": list(published.keywords),
-        "measurementTechnique": "kgbench",
-        "variableMeasured": [
-            {"@type": "PropertyValue", "@id": iri, "name": name} for iri, name in published.measured
-        ],
-        "includedInDataCatalog": {"@type": "DataCatalog", "@id": published.base + "#catalog"},
-        "distribution": [_download(published, dump) for dump in published.now.dumps],
-    }
-    if description.sources:
-        metadata["isBasedOn"] = list(description.sources)
-    metadata["hasPart"] = [
-        {
-            "@type": "Dataset",
-            "@id": companion.iri,
-            "name": companion.title,
-            "description": companion.description,
-            **({"license": description.licence} if description.licence else {}),
-            "distribution": [_download(published, companion.file)],
-        }
-        for companion in published.companions
-    ]
-    if description.licence:
-        metadata["license"] = description.licence
-    if description.creators:
-        metadata["creator"] = [_agent(creator, "Person") for creator in description.creators]
-    if published.publisher is not None:
-        kind = "Person" if published.publisher in description.creators else "Organization"
-        metadata["publisher"] = _agent(published.publisher, kind)
-    return metadata
+    described = by_subject(published.schema_org())
+    prefix = str(SCHEMA)
 
+    def value(term: Any) -> Any:
+        if isinstance(term, ox.NamedNode):
+            return node(term.value) if term.value in described else term.value
+        return term.value == "true" if term.datatype.value == XSD.boolean else term.value
 
-def _agent(agent: Agent, kind: str) -> Json:
-    return {"@type": kind, "name": agent.name, **({"@id": agent.iri} if agent.iri else {})}
+    def node(iri: str) -> Json:
+        properties = dict(described[iri])
+        (kind,) = properties.pop(RDF.type)
+        found: Json = {"@type": kind.value.removeprefix(prefix), "@id": iri}
+        for name, terms in properties.items():
+            values = [term.value if term.value == iri else value(term) for term in terms]
+            found[name.removeprefix(prefix)] = values if len(values) > 1 else values[0]
+        return found
 
-
-def _download(published: Publication, dump: Dump) -> Json:
-    form = MEDIA[kind(dump.path, published.packing)]
-    packed = dump.path.endswith(published.packing.suffix)
-    return {
-        "@type": "DataDownload",
-        "name": dump.path.rpartition("/")[2],
-        "contentUrl": published.base + dump.path,
-        "encodingFormat": [form, published.packing.media] if packed else [form],
-        "contentSize": f"{dump.bytes} B",
-        "sha256": dump.sha256,
-    }
+    return {"@context": "https://schema.org/", **node(published.dataset)}
 
 
 def datacite(published: Publication) -> Json:
@@ -92,7 +51,7 @@ def datacite(published: Publication) -> Json:
         "types": {"resourceTypeGeneral": "Dataset", "resourceType": _RESOURCE_TYPE},
         "url": published.base,
         "alternateIdentifiers": [
-            {"alternateIdentifier": published.dataset.value, "alternateIdentifierType": "URL"}
+            {"alternateIdentifier": published.dataset, "alternateIdentifierType": "URL"}
         ],
         "creators": [_datacite_creator(creator) for creator in description.creators]
         or [{"name": ":unav"}],

@@ -17,7 +17,6 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.rdf.declared import Declared
-from kgbench.rdf.statements import statements_about, text, type_statements
 from kgbench.vocab import DCAT, DCTERMS, FOAF, RDFS, SCHEMA, VCARD
 
 _SPDX = re.compile(r"[A-Za-z0-9.+-]+")
@@ -63,17 +62,6 @@ class DatasetDescription:
             what = "creator" if self.publisher else "creator or publisher"
             notes.append(f"no {what} is named: add --creator 'Name <IRI>'")
         return tuple(notes)
-
-
-def contact_statements(subject: ox.NamedNode, contact: Agent) -> list[ox.Quad]:
-    """Return the description of a contact point, in vCard as DCAT requires."""
-    property_name = "hasEmail" if (contact.iri or "").startswith("mailto:") else "hasURL"
-    return [
-        *type_statements(subject, VCARD.Kind),
-        *statements_about(
-            subject, (VCARD.fn, text(contact.name)), (VCARD[property_name], contact.iri)
-        ),
-    ]
 
 
 def read(path: Path) -> DatasetDescription:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discovery by machines: FAIR Signposting, site map, and rules for web servers.
+"""Discovery by machines: FAIR Signposting, site map, rules for crawlers and web servers, canaries.
 
 The signposting links (https://signposting.org/FAIR/) are in the head of the landing page. Servers
 need rules for content negotiation; those for nginx, Apache and
@@ -15,14 +15,16 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
-from kgbench.publish.catalog import Publication
-from kgbench.publish.claims import PLACE as CLAIMS
+from kgbench.pages import things
+from kgbench.pages.snapshot import View
 from kgbench.publish.documents import DEPTHS, SINGLE
 from kgbench.publish.dumps import MEDIA
 from kgbench.publish.folder import Folder
+from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import FORMATS
-from kgbench.publish.signing import KEYS, SIGNATURE
-from kgbench.vocab import SCHEMA
+from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE
+from kgbench.tasks import canary
+from kgbench.vocab import KGB, SCHEMA
 
 SITEMAP = "sitemap.xml"
 _DESCRIPTIONS = (
@@ -48,6 +50,29 @@ _TYPES = (
 )
 
 
+#: User agents of crawlers that collect training texts.
+_COLLECTORS = (
+    "GPTBot",
+    "CCBot",
+    "ClaudeBot",
+    "anthropic-ai",
+    "Google-Extended",
+    "Applebot-Extended",
+    "Bytespider",
+    "meta-externalagent",
+    "FacebookBot",
+    "Amazonbot",
+    "cohere-training-data-crawler",
+    "Diffbot",
+    "omgili",
+    "PanguBot",
+    "AI2Bot",
+    "img2dataset",
+    "Timpibot",
+    "DeepSeekBot",
+)
+
+
 class Signpost(NamedTuple):
     """A typed link of the landing page; ``media`` is the media type of its target."""
 
@@ -59,7 +84,7 @@ class Signpost(NamedTuple):
 def signposts(published: Publication) -> Iterator[Signpost]:
     """Yield the links of the landing page to identifier, authors, licence, metadata and content."""
     base = published.base
-    yield Signpost("cite-as", published.dataset.value)
+    yield Signpost("cite-as", published.dataset)
     yield Signpost("type", SCHEMA.AboutPage)
     yield Signpost("type", SCHEMA.Dataset)
     for creator in published.metadata.creators:
@@ -163,3 +188,36 @@ def server_rules(base: str, kinds_: Iterable[str]) -> Iterator[tuple[str, str]]:
         template.name for template in _SERVERS.iterdir() if template.suffix != ".html"
     ):
         yield f"servers/{name}", rules.get_template(name).render(context)
+
+
+def robots_text(base: str) -> str:
+    """Return ``robots.txt`` for a site at ``base``; crawlers read only the one at a host's root."""
+    path = urlsplit(base).path or "/"
+    lines = [
+        "# Benchmark data: please exclude prompts and cases from training data (see canary.txt).",
+        *(f"User-agent: {agent}" for agent in _COLLECTORS),
+        f"Disallow: {path}",
+        "",
+        "User-agent: *",
+        f"Allow: {path}",
+        "",
+        f"Sitemap: {base}sitemap.xml",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def canary_text(lines: Iterable[str]) -> str:
+    """Return the file that lists and explains canaries."""
+    why = (
+        "All files with prompts or cases contain these lines: "
+        "exclude such files from training data."
+    )
+    return "".join(f"{line}\n" for line in lines) + f"\n{why}\n"
+
+
+def canaries(view: View, suites: Iterable[str]) -> tuple[str, ...]:
+    """Return the canaries of suites; kgbench's own if they have none."""
+    declared = (term for suite in sorted(suites) for term in things.values(view, suite, KGB.canary))
+    guids = [term.value for term in declared] or [canary.guid()]
+    return tuple(f"kgbench canary GUID {guid}" for guid in guids)

@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import io
 import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
@@ -19,10 +18,12 @@ from typing import IO, Any, NamedTuple, Protocol
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
+from kgbench.publish.file_reading import opened
 from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
 
 _CHUNK = 1 << 20
+_END = b" .\n"  # of a statement; comments end otherwise, and literals have no line ends
 _SHORTEST_PASSWORD = 8
 # Level 12 of Zstandard takes twice the time of level 7 for files that are a tenth smaller.
 _GZIP_LEVEL, _ZSTD_LEVEL = 6, 7
@@ -78,13 +79,15 @@ class DumpWriter:
         self._folder = folder
         self._path = path + packing.suffix
         self._content = hashlib.sha256()
+        self._triples = 0
         self._unfinished = folder.work(self._path.replace("/", "-"))
         self._file = self._unfinished.open("wb")
         self._stream, self._archive = _stream(self._file, path.rpartition("/")[2], packing)
 
     def write(self, data: bytes) -> None:
-        """Append to the dump."""
+        """Append whole lines to the dump."""
         self._content.update(data)
+        self._triples += data.count(_END)
         self._stream.write(data)
 
     def finish(self, earlier: Dump | None) -> Dump:
@@ -104,7 +107,7 @@ class DumpWriter:
             self._folder.keep({self._path: earlier.sha256})
             return earlier
         sha256, size = self._folder.adopt(self._path, self._unfinished)
-        return Dump(self._path, size, sha256, content)
+        return Dump(self._path, size, sha256, content, self._triples)
 
 
 def _stream(file: IO[bytes], name: str, packing: Packing) -> tuple[_Stream, Any]:
@@ -124,17 +127,6 @@ def _stream(file: IO[bytes], name: str, packing: Packing) -> tuple[_Stream, Any]
     import zstandard
 
     return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False), None
-
-
-def _decrypted(path: Path, password: str) -> Iterator[bytes]:
-    """Yield the content of an encrypted dump in chunks."""
-    import pyzipper
-
-    with pyzipper.AESZipFile(path) as archive:
-        archive.setpassword(password.encode("utf-8"))
-        with archive.open(archive.namelist()[0]) as content:
-            while chunk := content.read(_CHUNK):
-                yield chunk
 
 
 def as_bytes(quads: list[ox.Quad]) -> bytes:
@@ -157,8 +149,9 @@ def join(
     if packing.password is not None:
         writer = DumpWriter(folder, path, packing)
         for part in parts:
-            for chunk in _decrypted(folder.path / part.path, packing.password):
-                writer.write(chunk)
+            with opened(folder.path / part.path, packing.password) as unpacked:
+                while chunk := unpacked.read(_CHUNK):
+                    writer.write(chunk)
         dump = writer.finish(None)
         sha256, size = dump.sha256, dump.bytes
     else:
@@ -168,7 +161,7 @@ def join(
                 with (folder.path / part.path).open("rb") as source:
                     shutil.copyfileobj(source, out, _CHUNK)
         sha256, size = folder.adopt(name, unfinished)
-    return Dump(name, size, sha256, content)
+    return Dump(name, size, sha256, content, sum(part.triples for part in parts))
 
 
 def _is_unchanged(target: Path, earlier: Dump, path: str, content: str) -> bool:

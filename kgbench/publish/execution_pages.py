@@ -75,7 +75,7 @@ class ExecutionPages:
             partial(measures, view)
         )
         self._quads: Quads = view.database
-        self._part = RunPart("", "", "", (), ())
+        self._part = RunPart("", "", "", ())
         self._executions: list[ox.NamedNode] = []
         self._presenter = DialoguePresenter({}, {}, self._known)
 

@@ -149,8 +149,13 @@ def refuse_large(paths: Iterable[Path], password: str | None, most: int) -> int:
 
 def refuse_too_deep(path: Path, password: str | None) -> None:
     """Raise :class:`Unreadable` for a file that is nested too deeply for parsers."""
-    if _may_nest(path, password):
-        _count_in_child(path, password)
+    if not _may_nest(path, password):
+        return
+    with opened(path, password) as content:
+        try:
+            parsing.count_quads(content, parsing.FORMATS[parts(path)[0]])
+        except ImportRefused as error:
+            raise Unreadable(f"cannot be read: {error}") from error
 
 
 def load(store: ox.Store, path: Path, password: str | None, graph: ox.NamedNode) -> None:
@@ -172,21 +177,6 @@ def quads(path: Path) -> list[ox.Quad]:
         return list(ox.parse(content, kind))
 
 
-def first_line(path: Path, password: str | None) -> str:
-    """Return the first line of a file, unpacked; raises like :func:`opened`."""
-    with opened(path, password) as content:
-        return content.readline(4096).decode("utf-8", "replace")
-
-
-def count(path: Path, password: str | None) -> int:
-    """Return the number of quads in a dump; raises like :func:`opened`."""
-    kind = _kind(path)
-    if _may_nest(path, password):
-        return _count_in_child(path, password)
-    with opened(path, password) as content:
-        return sum(1 for _ in ox.parse(content, kind))
-
-
 def _may_nest(path: Path, password: str | None) -> bool:
     """Return whether parsing may need a deep stack: for JSON-LD, and for nested triple terms."""
     if parts(path)[0] == ".jsonld":
@@ -196,14 +186,6 @@ def _may_nest(path: Path, password: str | None) -> bool:
         while terms <= _FEW_TERMS and (chunk := content.read(_CHUNK)):
             terms += chunk.count(b"<<")  # counts texts as well, which is harmless
     return terms > _FEW_TERMS
-
-
-def _count_in_child(path: Path, password: str | None) -> int:
-    with opened(path, password) as content:
-        try:
-            return parsing.count_quads(content, parsing.FORMATS[parts(path)[0]])
-        except ImportRefused as error:
-            raise Unreadable(f"cannot be read: {error}") from error
 
 
 def _kind(path: Path) -> ox.RdfFormat:

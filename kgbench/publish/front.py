@@ -6,21 +6,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import pyoxigraph as ox
 
 from kgbench.pages import home, things
 from kgbench.pages.board import asked, board, heat_map
 from kgbench.pages.rendering import STATIC, script
 from kgbench.pages.snapshot import View
-from kgbench.publish import discovery, robots
-from kgbench.publish.catalog import Publication
+from kgbench.publish import discovery
 from kgbench.publish.dataset_metadata import datacite, schema_org, zenodo
 from kgbench.publish.folder import Folder
-from kgbench.publish.manifest import Unit
+from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import Renderer, data
 from kgbench.publish.results import BOARD, TASKS, Figure, SuiteResults
 from kgbench.publish.signing import KEYS, SIGNATURE
-from kgbench.publish.void import void
 from kgbench.rdf import queries, query_examples
 from kgbench.resources import text as declared_text
 from kgbench.scores.catalogue import display_names
@@ -34,7 +35,7 @@ _MOST_ROWS = 5_000  # of scores by task on the page of a leaderboard: 4 MB
 Figures = Mapping[str, Sequence[Figure]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FrontFiles:
     """Writes the files at the root of a site; ``figures`` are by suite (IRI)."""
 
@@ -43,14 +44,18 @@ class FrontFiles:
     publication: Publication
     standings: Sequence[SuiteResults]
     figures: Figures
-    units: Mapping[str, Unit]
+
+    @cached_property
+    def catalogue(self) -> list[ox.Quad]:
+        """The statements of the catalogue."""
+        return self.publication.catalogue(self.renderer.view)
 
     def write(self) -> None:
         """Write all files."""
         for asset in sorted(STATIC.iterdir()):
             self.folder.write(f"static/{asset.name}", asset.read_bytes())
-        self.folder.write("robots.txt", robots.text(self.publication.base))
-        self.folder.write("canary.txt", robots.canary_text(self.publication.canaries))
+        self.folder.write("robots.txt", discovery.robots_text(self.publication.base))
+        self.folder.write("canary.txt", discovery.canary_text(self.publication.canaries))
         self._write_queries()
         self._write_shapes()
         self._write_discovery()
@@ -136,12 +141,8 @@ class FrontFiles:
 
     def _write_documents(self) -> None:
         published = self.publication
-        self._write_data("catalog", published.catalog())
-        runs = {
-            f"run-{iri.rpartition('/')[2]}": iri
-            for iri in things.instances(self.renderer.view, KGB.Run, 1_000_000)
-        }
-        self._write_data("void", void(published, self.units, runs))
+        self._write_data("catalog", self.catalogue)
+        self._write_data("void", published.statistics(self.renderer.view))
         versions = published.versions
         for position, version in enumerate(versions):
             self._write_data(f"version/{version.number}", published.of_version(version))
@@ -166,7 +167,7 @@ class FrontFiles:
             "title": metadata.title,
             "description": metadata.description,
             "signposts": list(discovery.signposts(published)),
-            "dataset": published.dataset.value,
+            "dataset": published.dataset,
             "described_here": self._fragments(),
             "creators": metadata.creators,
             "licence": metadata.licence,
@@ -184,7 +185,7 @@ class FrontFiles:
     def _fragments(self) -> list[str]:
         """Return the fragments by which the catalogue names things on the landing page."""
         start = f"{self.publication.base}#"
-        subjects = (str(quad.subject).strip("<>") for quad in self.publication.catalog())
+        subjects = (str(quad.subject).strip("<>") for quad in self.catalogue)
         return sorted({subject[len(start) :] for subject in subjects if subject.startswith(start)})
 
 

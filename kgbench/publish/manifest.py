@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish.folder import Folder, is_inside
@@ -19,26 +19,22 @@ from kgbench.publish.folder import Folder, is_inside
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """A dump: its path, the size and SHA-256 of the file, and the SHA-256 of its content."""
+    """A file of data: its path, size, SHA-256, that of its content, and its statements."""
 
     path: str
     bytes: int
     sha256: str
     content: str
+    triples: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The output of one part of the store.
-
-    ``files`` has the SHA-256 of files by path. ``facts`` are numbers for other pages (dialogues,
-    triples, counts by class).
-    """
+    """The output of one part of the store; ``files`` has the SHA-256 of files by path."""
 
     key: str
     files: Mapping[str, str]
     dumps: tuple[Dump, ...] = ()
-    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +48,11 @@ class Version:
     dialogues: int
     triples: int
     dumps: tuple[Dump, ...]
+
+    @classmethod
+    def read(cls, item: Mapping[str, Any]) -> Self:
+        """Return the version with these fields, as JSON has them; raises like their types."""
+        return cls(**{**item, "dumps": tuple(Dump(**dump) for dump in item["dumps"])})
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ class Manifest:
         touched = folder.journalled()
         for name, unit in list(self.units.items()):
             if touched.intersection(unit.files):
-                self.units[name] = Unit("", unit.files, unit.dumps, unit.facts)
+                self.units[name] = Unit("", unit.files, unit.dumps)
 
 
 def read(folder: Path) -> Manifest:
@@ -106,14 +107,10 @@ def read(folder: Path) -> Manifest:
                 item["key"],
                 dict(_files(folder, name)),
                 tuple(Dump(**dump) for dump in item["dumps"]),
-                item["facts"],
             )
             for name, item in content["units"].items()
         }
-        versions = [
-            Version(**{**item, "dumps": tuple(Dump(**dump) for dump in item["dumps"])})
-            for item in content["versions"]
-        ]
+        versions = [Version.read(item) for item in content["versions"]]
         base: str = content["base"]
         if not isinstance(base, str):
             raise TypeError("it names no base")  # noqa: TRY301 - one message for all problems
@@ -132,7 +129,7 @@ def write(folder: Folder, manifest: Manifest) -> None:
         {
             "base": manifest.base,
             "units": {
-                name: {"key": u.key, "dumps": [asdict(d) for d in u.dumps], "facts": u.facts}
+                name: {"key": u.key, "dumps": [asdict(d) for d in u.dumps]}
                 for name, u in manifest.units.items()
             },
             "versions": [asdict(version) for version in manifest.versions],

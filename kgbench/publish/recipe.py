@@ -20,7 +20,7 @@ from typing import Any
 from kgbench import __version__, resources
 from kgbench.errors import ResourceError
 from kgbench.publish.description import Agent, DatasetDescription
-from kgbench.publish.manifest import Dump, Version
+from kgbench.publish.manifest import Version
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
 
@@ -31,15 +31,10 @@ _CODE = (".py", ".html", ".css", ".js", ".rq", ".ttl", ".svg")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The settings of a publication, the base of its store, its versions and the software.
-
-    ``signed`` and ``encrypted`` are separate, because the settings here contain no secrets.
-    """
+    """The settings of a publication, the base of its store, its versions and the software."""
 
     store: str
     settings: Settings
-    encrypted: bool
-    signed: bool
     versions: tuple[Version, ...]
     software: dict[str, str]
 
@@ -51,7 +46,7 @@ def serialise(settings: Settings, store: str, versions: Iterable[Version]) -> st
         "base": settings.base,
         "level": settings.level.name.lower(),
         "encrypted": settings.password is not None,
-        "signed": settings.signer is not None,
+        "signed": settings.signed,
         "compression": settings.compression,
         "endpoint": settings.endpoint,
         "about": asdict(settings.metadata),
@@ -77,19 +72,10 @@ def read(path: Path, out: Path) -> Recipe:
             metadata=_about(content["about"]),
             compression=str(content["compression"]),
             processes=1,
+            signed=bool(content["signed"]),
         )
-        versions = tuple(
-            Version(**{**item, "dumps": tuple(Dump(**dump) for dump in item["dumps"])})
-            for item in content["versions"]
-        )
-        return Recipe(
-            str(content["store"]),
-            settings,
-            bool(content["encrypted"]),
-            bool(content.get("signed")),
-            versions,
-            dict(content["software"]),
-        )
+        versions = tuple(map(Version.read, content["versions"]))
+        return Recipe(str(content["store"]), settings, versions, dict(content["software"]))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ResourceError(f"cannot be read: {error}") from error
 

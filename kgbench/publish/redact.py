@@ -10,7 +10,6 @@ that its pages leave out, so its database is filled by a second, stricter redact
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -30,8 +29,8 @@ from kgbench.publish.dumps import DumpWriter, Packing, as_bytes
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Manifest, Unit
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
+from kgbench.publish.recipe import software
 from kgbench.publish.selection import PublishedParts, RunPart, dialogues_in
-from kgbench.publish.void import Statistics
 from kgbench.publish.workers import Pool, Progress, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.queries import BoundQuery
@@ -84,7 +83,7 @@ class Redaction:
             self.packing.suffix,
             rules.key.tag("password", self.packing.password or ""),
             self.packing.comment,
-            _code(),
+            software(),
             sorted(declared),
             invalidations,
         ]
@@ -101,22 +100,13 @@ def _values(database: ox.Store, predicate: str) -> Iterator[Any]:
     return database.quads_for_pattern(None, ox.NamedNode(predicate), None)
 
 
-def _code() -> str:
-    """Return the SHA-256 over the code of redaction."""
-    hasher = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        hasher.update(path.name.encode() + path.read_bytes())
-    return hasher.hexdigest()
-
-
 class RedactedPart(NamedTuple):
-    """A redacted part: its dump (unless it is unchanged), facts, and number of changed files.
+    """A redacted part: its dump and number of changed files.
 
     ``loaded`` is the file to load into the database.
     """
 
-    dump: Dump | None
-    facts: dict[str, Any]
+    dump: Dump
     changed: int
     loaded: Path
 
@@ -142,35 +132,33 @@ class Redactor:
         folder = Folder(redaction.out, self._journal)
         try:
             if unchanged and known is not None:
-                dump, facts = known.dumps[0], known.facts
+                dump = known.dumps[0]
             else:
-                dump, facts = self._write_dump(folder, name, graphs, known)
+                dump = self._write_dump(folder, name, graphs, known)
             loaded = redaction.out / dump.path
             if redaction.rules != redaction.page_rules:
                 loaded = folder.work(f"{name}.nq")
                 with loaded.open("wb") as out:
                     for quads in self._subjects(self._shown, name, graphs):
                         out.write(as_bytes(quads))
-            return RedactedPart(dump, facts, folder.changed, loaded)
+            return RedactedPart(dump, folder.changed, loaded)
         finally:
             folder.close()
 
     def _write_dump(
         self, folder: Folder, name: str, graphs: tuple[str, ...], known: Unit | None
-    ) -> tuple[Dump, dict[str, Any]]:
-        packing, statistics = self._redaction.packing, Statistics()
+    ) -> Dump:
+        packing = self._redaction.packing
         writer = DumpWriter(folder, f"data/{name}.nq", packing)
         writer.write(f"# {packing.comment}\n".encode())
         waiting: list[ox.Quad] = []
         for quads in self._subjects(self._dumped, name, graphs):
-            statistics.add(quads)
             waiting += quads
             if len(waiting) >= _QUADS_AT_ONCE:
                 writer.write(as_bytes(waiting))
                 waiting.clear()
         writer.write(as_bytes(waiting))
-        dump = writer.finish(next(iter(known.dumps), None) if known else None)
-        return dump, statistics.facts()
+        return writer.finish(next(iter(known.dumps), None) if known else None)
 
     def _subjects(
         self, redactor: QuadRedactor, name: str, graphs: tuple[str, ...]
@@ -244,9 +232,8 @@ def redact(
         }
         for name, result in pending.items():
             part = result()
-            assert part.dump is not None
             files = {part.dump.path: part.dump.sha256}
-            units[name] = Unit(keys[name], files, (part.dump,), part.facts)
+            units[name] = Unit(keys[name], files, (part.dump,))
             loaded.append(part.loaded)
             folder.keep(files)
             folder.changed += part.changed

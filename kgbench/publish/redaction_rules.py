@@ -16,11 +16,10 @@ from kgbench.connectors import keys
 from kgbench.connectors.declared import declarations
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
-from kgbench.publish.addresses import Addresses
+from kgbench.publish.addresses import Addresses, DigestVeil, cases
 from kgbench.publish.quad_redaction import RedactionRules
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people, local_names
-from kgbench.publish.veiling import DigestVeil, cases
 from kgbench.secrets import secret_names
 from kgbench.secrets.detection import SecretDetector
 from kgbench.secrets.publication_key import PublicationKey

@@ -17,7 +17,7 @@ import contextlib
 import getpass
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -123,6 +123,31 @@ _HOME = f"(?:{'|'.join(_HOME_WORDS)})"
 _HOME_IN_IRI = re.compile(
     rf"{_PATH_START}/{_HOME}/[\w.@+-]+|{_ENCODED_SLASH}{_HOME}{_ENCODED_SLASH}[\w.@+-]+"
     r"|\b[A-Za-z]%(?:25){0,3}3[Aa]%(?:25){0,3}5[Cc]Users%(?:25){0,3}5[Cc][\w.@+-]+"
+)
+#: Private parts of any text: their kinds, and signs of which each contains one.
+_PRIVATE = (
+    ("a local path", _HOME_WORDS, _HOME_IN_IRI),
+    (
+        "a local path",
+        ("\\Users\\", "file:/", "~"),
+        re.compile(
+            r"\b[A-Za-z]:\\+Users\\+[\w.@+-]+|\bfile:///?[\w.~-]|(?<![\w/.<~])~[A-Za-z_][\w.-]*+/"
+        ),
+    ),
+    (
+        "a host",
+        (".local", ".lan", ".internal", ".intranet", ".corp", "localhost"),
+        _PRIVATE_NAME,
+    ),
+    (
+        "a host",
+        ("127.", "192.168.", "10.", "172."),
+        re.compile(
+            r"(?<![\w.])(?:127\.\d{1,3}|10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))"
+            r"(?:\.\d{1,3}){2}(?![\w.])"
+        ),
+    ),
+    ("a user", ("@",), re.compile(r"[a-z]://[^\s/@\"<>]{1,200}:[^\s/@\"<>]{1,200}@")),
 )
 _PLAIN = re.compile(r"(?!.*localhost)[\w ,;=+()-]*")  # nothing that could be an address
 _COMMON = frozenset(
@@ -244,6 +269,14 @@ class Scrubber:
             return Revealed("a local path", path.group())
         name = None if self._names is None else self._names.search(iri)
         return None if name is None or is_public(iri) else Revealed("a name", name.group())
+
+    def private_parts(self, text: str) -> Iterator[Revealed]:
+        """Yield the first local path, private host, user and known name in any text."""
+        for kind, signs, pattern in _PRIVATE:
+            if any(sign in text for sign in signs) and (match := pattern.search(text)):
+                yield Revealed(kind, match.group())
+        if self._names is not None and (match := self._names.search(text)):
+            yield Revealed("a name", match.group())
 
     def tells(self, text: str) -> bool:
         """Return whether a text of a model contains one of the secrets."""

@@ -23,13 +23,12 @@ _TYPE, _CLASS = ox.NamedNode(RDF.type), ox.NamedNode(KGB.taskClass)
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """A run with the graphs of itself and its passes; ``stamps`` are change stamps by graph."""
+    """A run with its graph, and its passes with theirs."""
 
     run: str
     suite: str
     graph: str
     passes: tuple[tuple[str, str], ...]
-    stamps: tuple[tuple[str, str], ...]
 
     @property
     def name(self) -> str:
@@ -87,14 +86,7 @@ def select_parts(view: View, settings: Settings) -> PublishedParts:
         for q in view.database.quads_for_pattern(None, ox.NamedNode(KGB.describes), None)
     }
     selected_runs = {reading.find_run(view, name).iri for name in settings.runs}
-    runs = tuple(
-        run
-        for run in sorted(
-            _runs(view, described, stamps),
-            key=lambda run_part: (_began(view, run_part), run_part.run),
-        )
-        if not selected_runs or run.run in selected_runs
-    )
+    runs = tuple(run for run in _runs(view) if not selected_runs or run.run in selected_runs)
     if not runs:
         raise PublicationRefused(f"{view.location} holds no run to publish")
     suites = frozenset(suite for run in runs for suite in (run.suite, *_suites(view, run.graph)))
@@ -106,8 +98,15 @@ def select_parts(view: View, settings: Settings) -> PublishedParts:
         others=others,
         stamps=stamps,
         suites=suites,
-        models=frozenset(_models(view, selected_graphs)),
-        reviewers=frozenset(_reviewers(view, runs)),
+        models=frozenset(
+            execution.model for run in runs for execution in reading.executions(view, run.graph)
+        ),
+        reviewers=frozenset(
+            reviewer.value
+            for run in runs
+            for pass_, _ in run.passes
+            for reviewer in things.values(view, pass_, KGB.reviewer)
+        ),
         unused=unused_declarations(
             view.database, view.iris.catalogue, (graph for graph, _ in others)
         ),
@@ -163,29 +162,16 @@ def refuse_undescribed(settings: Settings) -> None:
             )
 
 
-def _runs(view: View, described: dict[str, str], stamps: dict[str, str]) -> Iterator[RunPart]:
-    passes: dict[str, list[tuple[str, str]]] = {}
-    of_kind: dict[str, set[str]] = {g: things.kinds(view, thing) for g, thing in described.items()}
-    for graph, thing in described.items():
-        if KGB.EvaluationPass in of_kind[graph]:
-            for run in things.values(view, thing, PROV.wasInformedBy):
-                passes.setdefault(run.value, []).append((thing, graph))
-    for graph, thing in described.items():
-        if KGB.Run not in of_kind[graph]:
-            continue
-        own_passes = tuple(sorted(passes.get(thing, ())))
-        graphs = (graph, *(pass_graph for _, pass_graph in own_passes))
-        yield RunPart(
-            run=thing,
-            suite=things.text(view, thing, KGB.suite) or "",
-            graph=graph,
-            passes=own_passes,
-            stamps=tuple((pass_graph, stamps.get(pass_graph, "")) for pass_graph in graphs),
-        )
+def _runs(view: View) -> Iterator[RunPart]:
+    """Yield the runs of a store with their passes, the first that started first."""
 
+    def started(run: reading.RunInfo) -> tuple[str, str]:
+        # As text: times of imported runs may have no zone.
+        return things.text(view, run.iri, PROV.startedAtTime) or "", run.iri
 
-def _began(view: View, run: RunPart) -> str:
-    return things.text(view, run.run, PROV.startedAtTime) or ""
+    for run in sorted(reading.runs(view), key=started):
+        passes = sorted((found.iri, found.graph) for found in reading.passes(view, run))
+        yield RunPart(run.iri, run.suite, run.graph, tuple(passes))
 
 
 def _others(
@@ -219,27 +205,6 @@ def _suites(view: View, graph: str) -> Iterator[str]:
     """Yield the suites of things in a run's graph, which may differ from the run's suite."""
     rows: Any = view.database.query(fill("suites-in.rq", graph=graph))
     yield from (suite.value for (suite,) in rows if isinstance(suite, ox.NamedNode))
-
-
-def _models(view: View, graphs: set[str]) -> Iterator[str]:
-    for graph in graphs:
-        for quad in view.database.quads_for_pattern(
-            None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.TaskExecution), ox.NamedNode(graph)
-        ):
-            yield from (
-                str(getattr(q.object, "value", ""))
-                for q in view.database.quads_for_pattern(
-                    quad.subject, ox.NamedNode(KGB.model), None
-                )
-            )
-
-
-def _reviewers(view: View, runs: tuple[RunPart, ...]) -> Iterator[str]:
-    """Yield the people whose passes are published."""
-    property_ = ox.NamedNode(KGB.reviewer)
-    for pass_ in (ox.NamedNode(name) for run in runs for name, _ in run.passes):
-        for quad in view.database.quads_for_pattern(pass_, property_, None):
-            yield str(getattr(quad.object, "value", ""))
 
 
 def dialogues_in(database: ox.Store, graph: str) -> int:

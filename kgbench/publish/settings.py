@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pyoxigraph as ox
@@ -15,21 +15,10 @@ from kgbench.publish.description import DatasetDescription
 from kgbench.publish.redaction import RedactionLevel
 
 if TYPE_CHECKING:
-    from kgbench.publish.folder import Folder
-    from kgbench.publish.manifest import Manifest
+    from kgbench.publish.signing import Signer
 
 PASSWORD = "KGBENCH_PUBLISH_PASSWORD"  # noqa: S105 - the name of a variable
 _PROCESSES = 2
-
-
-class SignerProtocol(Protocol):
-    """An object that signs a publication, such as :class:`kgbench.publish.signing.Signer`."""
-
-    def sign(self, folder: Folder, manifest: Manifest) -> None:
-        """Write signed documents, before checksums of all files are listed."""
-
-    def seal(self, folder: Folder, manifest: Manifest) -> None:
-        """Sign the list of checksums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +27,8 @@ class Settings:
 
     ``level`` says what is left out of the dumps. With a ``password`` the dumps are encrypted and
     pages have no texts at all. ``unprotected`` names the protected suites whose texts may be
-    published in the clear. ``runs`` are the runs to publish (IRI, id or label; all if empty).
-    Without a ``signer`` the publication is not signed.
+    published in the clear. ``runs`` are the runs to publish (IRI, id or label; all if empty). A
+    publication with a ``signer`` is ``signed``; a check makes one again without its signer.
     """
 
     location: str
@@ -53,7 +42,11 @@ class Settings:
     metadata: DatasetDescription = field(default_factory=DatasetDescription)
     compression: str = "zstd"
     processes: int = _PROCESSES
-    signer: SignerProtocol | None = None
+    signer: Signer | None = None
+    signed: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signed", self.signed or self.signer is not None)
 
     @property
     def page_level(self) -> RedactionLevel:

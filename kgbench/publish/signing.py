@@ -18,7 +18,6 @@ from typing import Any, Final, Self
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
-from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.folder import Folder
 from kgbench.publish.manifest import Dump, Manifest, Unit
 from kgbench.signing import canonical, proofs
@@ -29,6 +28,7 @@ from kgbench.signing.proofs import Document
 KEYS: Final = "keys.jsonld"
 SIGNATURE: Final = "signature.jsonld"
 SIGNED: Final = "signed"
+CLAIMS: Final = "claims"
 SUMS: Final = "SHA256SUMS"
 _CACHE: Final = "canonical.json"
 

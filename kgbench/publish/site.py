@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kgbench.errors import PublicationRefused
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import View
-from kgbench.publish import manifest, redact, robots
+from kgbench.publish import discovery, manifest, redact
 from kgbench.publish.documents import Documents
 from kgbench.publish.dumps import Packing, join
 from kgbench.publish.folder import Folder, claim
@@ -54,7 +54,7 @@ def publish(settings: Settings, progress: Progress) -> Report:
     page_rules, addresses = prepare_rules(
         view, settings.location, settings.base, settings.page_level, parts.runs_of_passes
     )
-    canaries = robots.canaries(view, parts.suites)
+    canaries = discovery.canaries(view, parts.suites)
     packing = Packing(settings.compression, settings.password, "; ".join(canaries))
     redaction = Redaction(
         snapshot=view.path,

@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -17,8 +16,7 @@ import pyoxigraph as ox
 from kgbench.model import Json
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
-from kgbench.publish import claims, cubes, manifest, recipe
-from kgbench.publish.catalog import Publication
+from kgbench.publish import companions, manifest, recipe
 from kgbench.publish.discovery import write_sitemap
 from kgbench.publish.documents import Documents
 from kgbench.publish.dumps import Packing
@@ -26,12 +24,11 @@ from kgbench.publish.execution_pages import ExecutionPages
 from kgbench.publish.folder import Folder
 from kgbench.publish.front import FrontFiles, main_metrics
 from kgbench.publish.manifest import Dump, Manifest, Unit, Version
-from kgbench.publish.mldcat import mldcat_description
-from kgbench.publish.pages import Renderer
+from kgbench.publish.metadata import Publication
+from kgbench.publish.pages import Renderer, Resources
 from kgbench.publish.redact import PublishedView
-from kgbench.publish.resources import Resources
 from kgbench.publish.results import Figure, SuiteResults, figures, suite_results
-from kgbench.publish.selection import PublishedParts, RunPart, select_parts
+from kgbench.publish.selection import PublishedParts, RunPart, dialogues_in, select_parts
 from kgbench.publish.settings import Settings
 from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.publish.workers import Pool, Progress, workers
@@ -137,8 +134,13 @@ class SiteFiles:
         dumps = [whole, *of_parts]
         parts = self.parts
         stamps = sorted(parts.stamps.get(graph, "") for graph in parts.graphs)
+        sizes = {run.name: dialogues_in(self.view.database, run.graph) for run in parts.runs}
         versions = _next_version(
-            earlier.versions, units, dumps, from_stamp(max(stamps, default="0"))
+            earlier.versions,
+            dumps,
+            date=from_stamp(max(stamps, default="0")),
+            runs=len(parts.runs),
+            dialogues=sum(sizes.values()),
         )
         documents = self.where.of(self.view, parts)
         setup = Setup(
@@ -156,7 +158,6 @@ class SiteFiles:
             for run in parts.runs
         }
         stale = [run for run in parts.runs if kept[run.name] is None]
-        sizes = {run.name: _dialogues(units[run.name]) for run in parts.runs}
         everything = dict(units)
         total = sum(sizes[run.name] for run in stale)
         with workers(partial(PageWorker, setup), self.settings.processes, total) as pool:
@@ -171,7 +172,7 @@ class SiteFiles:
             things_kept = earlier.keep(folder, "things", key)
             if things_kept is None:
                 files = self._write_things(
-                    folder, pool, versions=versions, units=units, documents=documents, state=state
+                    folder, pool, versions=versions, documents=documents, state=state
                 )
                 things_kept = Unit(key, files)
             everything["things"] = things_kept
@@ -192,7 +193,7 @@ class SiteFiles:
         manifest.write(folder, self.manifest)
         text = recipe.serialise(self.settings, self.where.store, self.manifest.versions)
         folder.write(recipe.FILE, text)
-        write_sitemap(folder, self.settings.base, [] if signer is None else [KEYS, SIGNATURE])
+        write_sitemap(folder, self.settings.base, [KEYS, SIGNATURE] if self.settings.signed else [])
         sums = sorted(folder.written.items())
         folder.write("SHA256SUMS", "".join(f"{checksum}  {path}\n" for path, checksum in sums))
         if signer is not None:
@@ -215,9 +216,9 @@ class SiteFiles:
             repr(settings.metadata),
             settings.endpoint,
             settings.level.name,
-            settings.signer is not None,
+            settings.signed,
             self.packing.suffix,
-            code_digest(),
+            recipe.software(),
         ]
         return digest(canonical_json([common, list(facts)]))
 
@@ -270,7 +271,6 @@ class SiteFiles:
         pool: Pool[PageWorker],
         *,
         versions: list[Version],
-        units: Mapping[str, Unit],
         documents: Mapping[str, list[str]],
         state: str,
     ) -> dict[str, str]:
@@ -292,28 +292,24 @@ class SiteFiles:
             self.progress(min(number * _AT_ONCE, total), total, "pages")
         renderer = Renderer(self.view, self.where, documents, self.canaries)
         publication = self._publication(versions)
-        publication.companions = [
-            *cubes.write(folder, results, publication, renderer.query_path),
-            *filter(None, [claims.write(folder, results, publication.base)]),
-        ]
+        publication.companions = companions.write(folder, results, publication, renderer.query_path)
         drawn = {suite: _move_figures(folder, pending()) for suite, pending in drawings}
-        FrontFiles(folder, renderer, publication, results, drawn, units).write()
+        FrontFiles(folder, renderer, publication, results, drawn).write()
         return {path: sha for path, sha in folder.written.items() if path not in before}
 
     def _publication(self, versions: list[Version]) -> Publication:
         began = (things.text(self.view, run.run, PROV.startedAtTime) for run in self.parts.runs)
         return Publication(
-            self.settings.base,
-            self.settings.metadata,
-            versions,
+            base=self.settings.base,
+            metadata=self.settings.metadata,
+            versions=versions,
             packing=self.packing,
             level=self.settings.level,
             endpoint=self.settings.endpoint,
             measured=main_metrics(self.view),
             canaries=self.canaries,
-            collected=min(filter(None, began), default=None),
-            things=mldcat_description(self.view, self.where),
-            signed=self.settings.signer is not None,
+            collected=min(filter(None, began), default=versions[0].date),
+            signed=self.settings.signed,
         )
 
 
@@ -333,15 +329,13 @@ def _move_figures(folder: Folder, drawn: list[Figure]) -> list[Figure]:
     return drawn
 
 
-def _dialogues(unit: Unit) -> int:
-    count: int = unit.facts["classes"].get(KGB.Dialogue, 0)
-    return count
-
-
 def _next_version(
-    versions: Sequence[Version], units: Mapping[str, Unit], dumps: Sequence[Dump], date: str
+    versions: Sequence[Version], dumps: Sequence[Dump], *, date: str, runs: int, dialogues: int
 ) -> list[Version]:
-    """Return the versions of the data set, with a new one if the content of dumps has changed."""
+    """Return the versions of the data set, with a new one if the content of dumps has changed.
+
+    The first of the ``dumps`` is that of everything.
+    """
     content = digest(canonical_json(sorted((d.path, d.content) for d in dumps)))
     if versions and versions[-1].digest == content:
         return list(versions)
@@ -349,21 +343,9 @@ def _next_version(
         number=versions[-1].number + 1 if versions else 1,
         date=max(date, versions[-1].date) if versions else date,
         digest=content,
-        runs=sum(name.startswith("run-") for name in units),
-        dialogues=sum(map(_dialogues, units.values())),
-        triples=sum(unit.facts["triples"] for unit in units.values()),
+        runs=runs,
+        dialogues=dialogues,
+        triples=dumps[0].triples,
         dumps=tuple(sorted(dumps, key=lambda fact: fact.path)),
     )
     return [*versions, new_version]
-
-
-@cache
-def code_digest() -> str:
-    """Return the SHA-256 over the code and templates of pages, which change with these."""
-    package = Path(__file__).resolve().parent.parent
-    hasher = hashlib.sha256()
-    for part in ("publish", "pages"):
-        for path in sorted((package / part).rglob("*")):
-            if path.suffix in (".py", ".html", ".css", ".js") and "checks" not in path.parts:
-                hasher.update(path.name.encode() + path.read_bytes())
-    return hasher.hexdigest()

@@ -85,6 +85,12 @@ def names() -> tuple[str, ...]:
 
 
 @cache
+def constructs() -> tuple[str, ...]:
+    """Return the names of the CONSTRUCT queries that make the metadata of publications."""
+    return tuple(f"publish/{path.stem}" for path in resources.files("queries", "publish/*.rq"))
+
+
+@cache
 def digest() -> str:
     """Return the SHA-256 of the texts of all queries, in hex."""
     texts = "".join(f"{name}\n{resources.text('queries', f'{name}.rq')}" for name in names())
@@ -115,11 +121,11 @@ def load(name: str) -> Query:
     Raises :class:`~kgbench.errors.QueryError` if there is none, and
     :class:`~kgbench.errors.ResourceError` if its description is missing or contradicts its text.
     """
-    if name not in names():
+    if name not in (*names(), *constructs()):
         raise QueryError(f"there is no query '{name}': {nearest(name, names())}")
-    text = resources.text("queries", f"{name}.rq")
+    text = resources.text("queries", *f"{name}.rq".split("/"))
     description = _Description(name)
-    columns = _projected(text)
+    columns = [] if name in constructs() else _projected(text)
     declared = {column.name: column for column in description.columns()}
     if set(columns) != set(declared):
         raise ResourceError(
@@ -197,6 +203,11 @@ def ask(store: Any, text: str, *, prefixed: bool = True) -> Any:
     except QueryError as error:
         preamble = query.removesuffix(text)
         raise QueryError(query_errors.explain(text, str(error), preamble=preamble)) from error
+
+
+def construct(store: Any, name: str, **parameters: Value | Sequence[Value] | None) -> list[ox.Quad]:
+    """Return what the CONSTRUCT query called ``name`` makes of a store, in the default graph."""
+    return [ox.Quad(*triple) for triple in run(store, name, **parameters)]
 
 
 def rows(
@@ -325,7 +336,7 @@ class _Description:
 
     def __init__(self, name: str) -> None:
         self._file = f"queries/{name}.ttl"
-        self._declared = Declared(resources.path("queries", f"{name}.ttl"))
+        self._declared = Declared(resources.path("queries", *f"{name}.ttl".split("/")))
         self._node = self._declared.only(SH.SPARQLExecutable)
         if self.text(SKOS.notation) != name:
             raise ResourceError(f"{self._file} describes '{self.text(SKOS.notation)}'")

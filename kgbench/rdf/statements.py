@@ -24,11 +24,6 @@ def text(value: str, language: str | None = None) -> ox.Literal:
     return ox.Literal(clean, language=language) if language else ox.Literal(clean)
 
 
-def number(value: int) -> ox.Literal:
-    """Return an ``xsd:nonNegativeInteger``."""
-    return ox.Literal(str(value), datatype=node(XSD.nonNegativeInteger))
-
-
 def integer(value: int) -> ox.Literal:
     """Return an ``xsd:integer``."""
     return ox.Literal(str(value), datatype=node(XSD.integer))

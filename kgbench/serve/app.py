@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kgbench.pages import rendering as shared
 from kgbench.rdf import queries, query_examples
 from kgbench.serve import formats
-from kgbench.serve.description import Statistics, void
+from kgbench.serve.description import Statistics
 from kgbench.serve.documents import graph_response
 from kgbench.serve.endpoint import METHODS, Endpoint
 from kgbench.serve.graph_store import GraphStore
@@ -129,7 +129,7 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
         headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
         if is_unchanged(request, tag):
             return Response(status_code=304, headers=headers)
-        quads = await void(service, statistics, view, service.root(request))
+        quads = await statistics.void(view, service.root(request))
         return graph_response(quads, chosen, headers)
 
     async def examples(request: Request) -> Response:

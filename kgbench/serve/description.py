@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from itertools import islice
 
 import pyoxigraph as ox
 
 from kgbench.rdf import queries, query_examples
 from kgbench.rdf.statements import node, statements_about, text, type_statements
-from kgbench.rdf.void import counts, partitions
 from kgbench.serve.service import Service
 from kgbench.serve.snapshot_follower import View
 from kgbench.vocab import DCAT, DCTERMS, FOAF, FORMATS, RDFS, SD, VOID
@@ -56,48 +54,37 @@ def service_description(service: Service, root: str) -> list[ox.Quad]:
 
 
 class Statistics:
-    """Counts of classes and properties, computed on demand once per snapshot."""
+    """The statistics of the store in VoID, computed on demand once per snapshot and address."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._lock = asyncio.Lock()
-        self._snapshot = ""
-        self._counts: dict[str, dict[str, int]] = {}
+        self._counted: tuple[str, str] | None = None
+        self._quads: list[ox.Quad] = []
 
-    async def get(self, view: View) -> dict[str, dict[str, int]]:
-        """Return ``classes`` and ``properties``: IRI -> number of statements in all graphs."""
+    async def void(self, view: View, root: str) -> list[ox.Quad]:
+        """Describe the store as ``void:Dataset`` with class and property partitions."""
         async with self._lock:
-            if self._snapshot != view.name:
-                self._counts = {
-                    "classes": await self._count(view, "class-partitions", "class"),
-                    "properties": await self._count(view, "property-partitions", "property"),
-                }
-                self._snapshot = view.name
-            return self._counts
+            if self._counted != (view.name, root):
+                self._quads = await self._describe(view, root)
+                self._counted = (view.name, root)
+            return self._quads
 
-    async def _count(self, view: View, name: str, column: str) -> dict[str, int]:
-        query = queries.bind(queries.load(name))
-        answer = await self._service.pool.run(self._service.job(view, "json", query=query), view)
-        rows = json.loads(await answer.whole())["results"]["bindings"]
-        return {row[column]["value"]: int(row["count"]["value"]) for row in rows}
-
-
-async def void(service: Service, statistics: Statistics, view: View, root: str) -> list[ox.Quad]:
-    """Describe the store as ``void:Dataset`` with class and property partitions."""
-    counted = await statistics.get(view)
-    dataset = node(root + ".well-known/void#dataset")
-    facts = {"triples": sum(counted["properties"].values()), **counted}
-    return [
-        *type_statements(node(root + ".well-known/void"), VOID.DatasetDescription),
-        *statements_about(node(root + ".well-known/void"), (FOAF.primaryTopic, dataset)),
-        *type_statements(dataset, VOID.Dataset, DCAT.Dataset),
-        *statements_about(
+    async def _describe(self, view: View, root: str) -> list[ox.Quad]:
+        service, document = self._service, root + ".well-known/void"
+        dataset = node(document + "#dataset")
+        declared = queries.load("publish/statistics")
+        query = queries.bind(declared, document=document, dataset=dataset)
+        answer = await service.pool.run(service.job(view, "nt", query=query), view)
+        about = statements_about(
             dataset,
             (DCTERMS["title"], text("Results recorded by kgbench")),
             (FOAF.homepage, root),
             (VOID.sparqlEndpoint, root + "sparql"),
             (VOID.uriSpace, text(service.settings.base)),
-        ),
-        *counts(dataset, facts),
-        *partitions(dataset, facts, root + ".well-known/void#"),
-    ]
+        )
+        return [
+            *type_statements(dataset, DCAT.Dataset),
+            *about,
+            *ox.parse(await answer.whole(), ox.RdfFormat.N_TRIPLES),
+        ]

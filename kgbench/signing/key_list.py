@@ -18,8 +18,7 @@ from typing import Final
 
 from kgbench.errors import SignatureError
 from kgbench.signing import proofs
-from kgbench.signing.keys import public_key
-from kgbench.signing.multibase import public_bytes
+from kgbench.signing.keys import public_bytes, public_key
 from kgbench.signing.proofs import Document, Statements
 from kgbench.vocab import DCTERMS, RDFS, SEC
 

@@ -21,8 +21,7 @@ import pyoxigraph as ox
 from kgbench import resources
 from kgbench.errors import SignatureError
 from kgbench.signing.canonical import canonical
-from kgbench.signing.keys import SigningKey, verifies
-from kgbench.signing.multibase import decode, encode
+from kgbench.signing.keys import SigningKey, decode, encode, verifies
 from kgbench.vocab import XSD
 
 LARGEST: Final = 1 << 20

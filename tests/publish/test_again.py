@@ -80,8 +80,8 @@ def test_only_what_changed_is_written(growing):
     assert len(whole) == more.triples
     catalog = ox.Store()
     load(catalog, out / "catalog.ttl")
-    (before_it,) = catalog.quads_for_pattern(None, ox.NamedNode(DCAT.previousVersion), None)
-    assert before_it.object.value == f"{BASE}version/1"
+    before_it = catalog.quads_for_pattern(None, ox.NamedNode(DCAT.previousVersion), None)
+    assert {quad.object.value for quad in before_it} == {f"{BASE}version/1"}
     assert (out / "version" / "1" / "index.html").is_file()
 
     fewer = publish(place, out, runs=(old,))

@@ -10,7 +10,7 @@ import shutil
 import pyoxigraph as ox
 import pytest
 
-from kgbench.publish.checks import graphs
+from kgbench.publish.checks import shapes
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.signing import Signer
 from kgbench.record import reading
@@ -90,7 +90,7 @@ def test_documents_conform_to_their_shapes(signed):
     assert wanted <= kinds
     assert report(whole, "companions") == []
     with PublicationFiles([signed]) as published:
-        assert list(graphs.companions(published)) == []
+        assert list(shapes.companions(published)) == []
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_the_check_names_the_document(signed, tmp_path):
     path = next(copy.glob("claims/*/*.ttl"))
     path.write_text(path.read_text().replace("kgb:Claim ,", "kgb:Claim , kgb:Rumour ,"))
     with PublicationFiles([copy]) as published:
-        found = list(graphs.companions(published))
+        found = list(shapes.companions(published))
     assert found
     assert {one.file for one in found} == {path.relative_to(copy).as_posix()}
 

@@ -129,7 +129,11 @@ def test_search_engines_read_citation_and_sources(derived):
     assert said["isBasedOn"] == [SOURCE, "https://example.org/earlier"]
     assert said["citation"].startswith("Ada Example; B. Nobody (20")
     assert said["citation"].endswith(f"Version 1. Example University. {BASE}version/1")
-    assert said["publisher"] == {"@type": "Organization", "name": "Example University"}
+    assert said["publisher"] == {
+        "@type": "Organization",
+        "@id": f"{BASE}#agent-2",
+        "name": "Example University",
+    }
 
 
 def test_archives_read_the_metadata(derived):

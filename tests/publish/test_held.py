@@ -49,11 +49,11 @@ def test_a_document_has_each_triple_once(tmp_path):
     lines = [f"<urn:{name}> <urn:p> <urn:o> ." for name in "cabca"]
     claim(tmp_path).close()
     folder = Folder(tmp_path)
-    file, count = write_document(folder, "leaderboard/x.ttl", lines)
+    file = write_document(folder, "leaderboard/x.ttl", lines)
     folder.close()
     found = list(ox.parse(path=str(tmp_path / file.path)))
     assert [str(quad.subject) for quad in found] == ["<urn:a>", "<urn:b>", "<urn:c>"]
-    assert count == 3
+    assert file.triples == 3
 
 
 def test_the_catalogue_is_asked_once(tmp_path, monkeypatch):

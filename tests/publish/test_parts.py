@@ -16,10 +16,11 @@ from kgbench.publish import (
     scrubbing,
     settings,
 )
-from kgbench.publish.catalog import Publication
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Folder, claim, same
 from kgbench.publish.manifest import Version
+from kgbench.publish.metadata import Publication
+from kgbench.publish.redact import published_store
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.vocab import DCAT, KGB, OUTCOME, PROV
 from tests.publish.conftest import BASE
@@ -109,23 +110,24 @@ def test_contacts_are_published_as_cards(tmp_path, written):
     assert read.contact == agent
     version = Version(1, "2026-01-01T00:00:00Z", "0", 1, 1, 1, ())
     published = Publication(
-        BASE,
-        read,
-        [version],
+        base=BASE,
+        metadata=read,
+        versions=[version],
         packing=PACKING,
         level=RedactionLevel.NONE,
         endpoint=None,
         measured=(),
         canaries=(),
+        collected="2026-01-01T00:00:00Z",
     )
+    with published_store([], BASE) as view:
+        catalogue = published.catalogue(view)
     said = {
         (q.predicate.value, q.object.value)
-        for q in published.catalog()
+        for q in catalogue
         if q.subject.value == f"{BASE}#contact"
     }
-    pointed = [
-        q.object.value for q in published.catalog() if q.predicate.value == DCAT.contactPoint
-    ]
+    pointed = [q.object.value for q in catalogue if q.predicate.value == DCAT.contactPoint]
     assert pointed == ([] if agent is None else [f"{BASE}#contact"])
     assert ((VCARD + "fn", agent.name) in said) if agent else not said
     assert {(p, o) for p, o in said if "/ns#has" in p} == ({(way, iri)} if way else set())

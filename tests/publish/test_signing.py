@@ -16,9 +16,8 @@ from kgbench.connectors.baseline import Baseline
 from kgbench.errors import PublicationRefused, SignatureError
 from kgbench.plugins.harvest.harvester import harvest
 from kgbench.publish import file_reading
-from kgbench.publish.checks import files
 from kgbench.publish.checks.publication_files import PublicationFiles
-from kgbench.publish.checks.signatures import Signatures
+from kgbench.publish.checks.signatures import Signatures, checksums
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import Signer
 from kgbench.signing import proofs
@@ -199,11 +198,11 @@ def test_blank_nodes_are_a_fault(copy, keyed, name):
 def test_a_signed_publication_has_no_other_files(copy, keyed, name):
     """A file that nobody signed is a fault of a signed publication, wherever it is."""
     with PublicationFiles([copy]) as published:
-        before = [fault for fault in files.check(published) if not fault.advice]
+        before = [fault for fault in checksums(published) if not fault.advice]
     (copy / name).parent.mkdir(exist_ok=True)
     (copy / name).write_text("x")
     with PublicationFiles([copy]) as published:
-        found = [fault for fault in files.check(published) if not fault.advice]
+        found = [fault for fault in checksums(published) if not fault.advice]
 
     assert before == []
     assert [(fault.file, fault.message) for fault in found] == [

@@ -13,8 +13,8 @@ import pytest
 
 from kgbench.errors import PublicationRefused, StoreError
 from kgbench.publish import redaction, scrubbing
+from kgbench.publish.addresses import DigestVeil
 from kgbench.publish.redaction import RedactionLevel
-from kgbench.publish.veiling import DigestVeil
 from kgbench.rdf import digest
 from kgbench.secrets import secret_names
 from kgbench.secrets.detection import SecretDetector

@@ -109,7 +109,7 @@ def test_every_description_belongs_to_something(path):
 
 def test_shared_declarations_are_all_used():
     """Every shared parameter and column is used by a query."""
-    loaded = [queries.load(name) for name in queries.names()]
+    loaded = [queries.load(name) for name in (*queries.names(), *queries.constructs())]
     for file, used in (
         ("parameters.ttl", {p.name for q in loaded for p in q.parameters}),
         ("columns.ttl", {c.name for q in loaded for c in q.columns}),

@@ -34,7 +34,6 @@ FAMILIES = (
 )
 CODE = """
 import resource, sys
-from kgbench.publish.checks import privacy
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people
 from kgbench.secrets.detection import scrub
 from kgbench.secrets import key_patterns
@@ -52,8 +51,7 @@ for family in families:
         hosts_and_people([text])
         list(key_patterns.published_keys(text))
         key_patterns.contains_pasted_key(text)
-        for finder in privacy._PLACES:
-            finder.find(text)
+        list(scrubber.private_parts(text))
     print(repr(family), flush=True)
 """
 

@@ -11,8 +11,15 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import SignatureError
-from kgbench.signing.keys import SigningKey, public_key, verifies
-from kgbench.signing.multibase import decode, encode, multikey, public_bytes
+from kgbench.signing.keys import (
+    SigningKey,
+    decode,
+    encode,
+    multikey,
+    public_bytes,
+    public_key,
+    verifies,
+)
 
 
 def keys(*arguments):

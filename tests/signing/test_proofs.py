@@ -15,8 +15,7 @@ from pyld import jsonld
 from kgbench.errors import SignatureError
 from kgbench.signing import canonical, proofs
 from kgbench.signing.key_list import KeyList
-from kgbench.signing.keys import SigningKey, verifies
-from kgbench.signing.multibase import decode
+from kgbench.signing.keys import SigningKey, decode, verifies
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 IRI = "https://example.org/keys.jsonld"

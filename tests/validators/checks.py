@@ -19,9 +19,8 @@ import pyoxigraph as ox
 import rdflib
 from rdflib import SH
 
-from kgbench.publish.checks import cubes
 from kgbench.vocab import XSD, compact
-from tests.publish.checks.cube_constraints import NAMES, questions
+from tests.publish.checks.cube_constraints import NAMES, normalise, questions
 from tests.queries.engines.engines import ENGINES, Missing, jena_version
 from tests.validators.artefacts import Artefacts
 from tests.validators.owl_ontology import readable
@@ -224,7 +223,7 @@ def _cube_constraints(found: Artefacts) -> list[str]:
     store = ox.Store()
     for path in found.files("leaderboard/*.ttl"):
         store.load(path=str(path))
-    cubes.normalise(store)
+    normalise(store)
     asked = {
         f"{name}-{number}": re.sub(r"^ASK\b", _SELECT, text, count=1, flags=re.MULTILINE)
         for name in NAMES

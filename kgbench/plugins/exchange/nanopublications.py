@@ -24,9 +24,9 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from kgbench.characters import without_bom
 from kgbench.errors import ResourceError, SignatureError
-from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.description import Agent
 from kgbench.publish.folder import contents
+from kgbench.publish.signing import CLAIMS
 from kgbench.rdf.statements import moment, statements_about, type_statements
 from kgbench.signing.keys import private_key
 from kgbench.vocab import DCTERMS, FOAF, NP, NPX, PROV

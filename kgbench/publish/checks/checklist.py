@@ -3,28 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
+
 from kgbench.errors import KgbenchError
 from kgbench.publish import recipe
-from kgbench.publish.checks import (
-    constraints,
-    cubes,
-    files,
-    graphs,
-    privacy,
-    protected_texts,
-    provenance,
-    recomputation,
-)
+from kgbench.publish.checks import recomputation, shapes, withheld
 from kgbench.publish.checks.links import Links, SubjectIris
 from kgbench.publish.checks.publication_files import MAX_BYTES, PublicationFiles
 from kgbench.publish.checks.report import Entry, Fault, Report
-from kgbench.publish.checks.signatures import Signatures
+from kgbench.publish.checks.signatures import Signatures, checksums
 from kgbench.signing.key_list import KeyEntry, standing
-from kgbench.vocab import QB
+from kgbench.vocab import QB, RDF
 
 
 def check(
@@ -49,50 +42,58 @@ def check(
     """
     report = Report(", ".join(map(str, paths)))
     with PublicationFiles(list(paths), password, max_bytes) as published:
-        report.entries.extend(_entries(published, mldcat_shapes, unprotected, names))
-        signatures = Signatures(published, keys, revoked)
-        if published.root is not None and signatures.wanted:
-            entry = _entry("signatures", "signatures fit", signatures.check())
-            if signatures.signer is not None:
-                entry.note = standing(signatures.signer, vouched=bool(keys))
-            report.entries.append(entry)
+        report.entries.extend(_of_data(published, unprotected, names))
+        if published.root is not None:
+            report.entries.extend(_of_folder(published, mldcat_shapes))
+            signatures = Signatures(published, keys, revoked)
+            if signatures.wanted:
+                entry = _entry("signatures", "signatures fit", signatures.check())
+                if signatures.signer is not None:
+                    entry.note = standing(signatures.signer, vouched=bool(keys))
+                report.entries.append(entry)
     return report
 
 
-def _entries(
-    published: PublicationFiles,
-    mldcat_shapes: Path | None,
-    unprotected: Collection[str],
-    names: Iterable[str] | None,
+def _of_data(
+    published: PublicationFiles, unprotected: Collection[str], names: Iterable[str] | None
 ) -> Iterator[Entry]:
-    file_of = published.file_of
+    """Yield the entries about the statements of dumps."""
+    quads, file_of = published.quads, published.file_of
     yield _entry("readable", "files can be read", published.problems, _read_note(published))
-    if not published.unread or len(published.quads) > 0:
-        quads = published.quads
-        yield _entry(
-            "results", "results conform to their shapes", graphs.results(published.data, file_of)
+    if not published.unread or len(quads) > 0:
+        results = shapes.results(published.data, file_of)
+        yield _entry("results", "results conform to their shapes", results)
+        terms = shapes.constrained("terms", quads, file_of)
+        yield _entry("terms", "terms are declared, references have targets", terms)
+        provenance = _entry(
+            "provenance",
+            "provenance is consistent",
+            shapes.constrained("provenance", quads, file_of),
         )
-        yield _entry("terms", "terms are declared, references have targets", _terms(published))
-        yield _entry("provenance", "provenance is consistent", provenance.check(quads, file_of))
-        yield _cubes(published)
-        yield _entry(
-            "withheld",
-            "protected suites are withheld",
-            protected_texts.check(published, unprotected),
+        provenance.add(shapes.texts(quads, file_of))
+        yield provenance
+        observations = quads.quads_for_pattern(
+            None, ox.NamedNode(RDF.type), ox.NamedNode(QB.Observation)
         )
-    yield _entry(
-        "privacy", "no keys, hosts, users or paths are revealed", privacy.check(published, names)
-    )
-    if published.root is None:
-        return
+        cubes = shapes.constrained("cubes", quads, file_of)
+        yield _entry(
+            "cubes", "tables are Data Cubes", cubes, f"{sum(1 for _ in observations)} observations"
+        )
+        clear = withheld.protected(published, unprotected)
+        yield _entry("withheld", "protected suites are withheld", clear)
+    private = withheld.private(published, names)
+    yield _entry("privacy", "no keys, hosts, users or paths are revealed", private)
+
+
+def _of_folder(published: PublicationFiles, mldcat_shapes: Path | None) -> Iterator[Entry]:
+    """Yield the entries about the files of a folder."""
     yield _catalogue(published, mldcat_shapes)
     yield _entry(
         "companions",
         "claims, keys and signatures conform to their shapes",
-        graphs.companions(published),
+        shapes.companions(published),
     )
-    yield _entry("files", "checksums are correct", files.check(published))
-    yield _entry("dumps", "dumps agree with each other", files.agreement(published))
+    yield _entry("files", "checksums are correct", checksums(published))
     yield _recomputed(published)
     links = Links(published)
     entry = _entry("links", "links have targets", links.check())
@@ -102,7 +103,6 @@ def _entries(
     entry = _entry("subjects", "IRIs of described things resolve to files", subjects.check())
     entry.note = f"{subjects.followed} subjects"
     yield entry
-    yield _entry("marks", "canaries and rules for crawlers", protected_texts.marks(published))
 
 
 def _entry(name: str, title: str, faults: Iterable[Fault], note: str = "") -> Entry:
@@ -116,19 +116,6 @@ def _read_note(published: PublicationFiles) -> str:
     if published.unread:
         note += f"; encrypted, and not checked: {', '.join(published.unread)}"
     return note
-
-
-def _terms(published: PublicationFiles) -> Iterator[Fault]:
-    for constraint in constraints.group("terms").values():
-        yield from constraint.faults(published.quads, published.file_of)
-
-
-def _cubes(published: PublicationFiles) -> Entry:
-    store = cubes.cubes(published.quads)
-    observations = _number(store, QB.Observation)
-    entry = _entry("cubes", "tables are Data Cubes", cubes.check(store, published.file_of))
-    entry.note = f"{observations} observations"
-    return entry
 
 
 def _recomputed(published: PublicationFiles) -> Entry:
@@ -155,15 +142,7 @@ def _recomputed(published: PublicationFiles) -> Entry:
     return entry
 
 
-def _number(store: Any, cls: str) -> int:
-    import pyoxigraph as ox
-
-    from kgbench.validation.data import TYPE
-
-    return sum(1 for _ in store.quads_for_pattern(None, TYPE, ox.NamedNode(cls)))
-
-
-def _catalogue(published: PublicationFiles, shapes: Path | None) -> Entry:
+def _catalogue(published: PublicationFiles, official: Path | None) -> Entry:
     store = published.catalogue
 
     def file_of(node: Any) -> str:
@@ -176,11 +155,8 @@ def _catalogue(published: PublicationFiles, shapes: Path | None) -> Entry:
     elif published.base is None:
         message = "No catalogue with an IRI has a data set."
         entry.add([Fault("catalogue", "", "catalog.ttl", message, "Add dcat:dataset to it.")])
-    if shapes is not None:
-        entry.note = f"MLDCAT-AP by {shapes.name}"
-        entry.add(graphs.official(published.stated, shapes, file_of))
-    entry.add(graphs.catalogue(published.stated, file_of))
+    if official is not None:
+        entry.note = f"MLDCAT-AP by {official.name}"
+        entry.add(shapes.official(published.stated, official, file_of))
+    entry.add(shapes.catalogue(published.stated, file_of))
     return entry
-
-
-__all__: Sequence[str] = ("check",)

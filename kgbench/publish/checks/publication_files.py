@@ -21,7 +21,7 @@ from kgbench.publish.checks.report import Fault
 from kgbench.publish.folder import contents, is_inside, is_state
 from kgbench.publish.signing import SUMS
 from kgbench.validation import Data
-from kgbench.vocab import DCAT, KGB, PROV
+from kgbench.vocab import DCAT
 
 MAX_BYTES = 8 << 30
 """The default limit for the unpacked dumps of a publication (bytes)."""
@@ -56,9 +56,6 @@ class PublicationFiles:
         self._file_of: dict[Any, str] = {}
         for path in self.dumps:
             self._load(path)
-        for path in self.files_in("leaderboard"):  # tables are not in dumps
-            if path.suffix == ".ttl":
-                self._load(path)
         for name in ("catalog.ttl", "void.ttl"):
             if name in self.files:
                 self._describe(self.files[name])
@@ -207,19 +204,3 @@ def _folder(paths: list[Path]) -> Path | None:
             "folder that kgbench publish --out wrote"
         )
     return folders[0].resolve()
-
-
-def suites(published: PublicationFiles, *, protected: bool) -> list[ox.NamedNode]:
-    """Return the suites whose dialogues are in the dumps: all, or only the protected ones."""
-    data = published.data
-    true = ox.Literal(value=True)
-    nodes = [s for s in data.instances(ox.NamedNode(KGB.Suite)) if isinstance(s, ox.NamedNode)]
-    used = ox.NamedNode(KGB.suite)
-    nodes = [s for s in nodes if any(published.quads.quads_for_pattern(None, used, s))]
-    if protected:
-        nodes = [s for s in nodes if true in data.values(s, ox.NamedNode(KGB.protected))]
-    return nodes
-
-
-TEXT_VALUES = frozenset((PROV.value, KGB.originalBytes))
-"""Properties whose values are texts of models and users."""

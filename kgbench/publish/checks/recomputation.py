@@ -11,35 +11,33 @@ import hashlib
 import itertools
 import json
 import math
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
 from kgbench.errors import KgbenchError, ResourceError
-from kgbench.publish import file_reading, recipe, redact, robots
+from kgbench.publish import discovery, file_reading, recipe, redact
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.claims import PLACE as CLAIMS
 from kgbench.publish.documents import Documents
-from kgbench.publish.dumps import Packing
+from kgbench.publish.dumps import Packing, join
 from kgbench.publish.folder import STATE, Folder, checksum, claim, same
 from kgbench.publish.manifest import Dump, Manifest, Unit
 from kgbench.publish.recipe import Recipe
 from kgbench.publish.selection import select_parts
-from kgbench.publish.signing import KEYS, SUMS, signed_claim
+from kgbench.publish.signing import CLAIMS, KEYS, SUMS, signed_claim
 from kgbench.publish.site_files import SiteFiles
-from kgbench.publish.void import Statistics
 
 _REMEDY = "Publish again, or restore the file from a copy that you trust."
 _SHOWN = 300  # characters of a difference
 _LARGE = 50 << 20  # bytes of a file that is not compared line by line
 _TOLERANCE = 1e-12
-_GRAPHS = (".ttl",)
+_COMPARED = (".ttl", ".zst", ".gz")  # also if other software made the publication
 
 
 def check(published: PublicationFiles, rebuilt_folder: Path, *, alike: bool) -> Iterator[Fault]:
@@ -60,11 +58,11 @@ def check(published: PublicationFiles, rebuilt_folder: Path, *, alike: bool) -> 
         if path is None:
             message = "The file is missing, but the dumps describe its subject."
             yield Fault("recomputed", "", name, message, _REMEDY)
-        elif not same(path, rebuilt[name]) and (alike or path.suffix in _GRAPHS):
+        elif not same(path, rebuilt[name]) and (alike or path.suffix in _COMPARED):
             message = _difference(path, rebuilt[name], alike=alike)
             if message:
                 yield Fault("recomputed", "", name, message, _REMEDY)
-    made_otherwise = _signatures(rebuilt) | _dumps(rebuilt)
+    made_otherwise = _signatures(rebuilt)
     own_folders = {name.partition("/")[0] for name in rebuilt if "/" in name}
     # A host may add files of its own, such as CNAME, but they are not part of the publication.
     listed = {match[2] for _, match in published.sums() if match is not None}
@@ -78,15 +76,9 @@ def check(published: PublicationFiles, rebuilt_folder: Path, *, alike: bool) -> 
             yield Fault("recomputed", "", name, message, "Remove it, or publish again.")
 
 
-def _dumps(rebuilt: Mapping[str, Path]) -> set[str]:
-    """Return the dumps of the current version, from which everything else is made."""
-    version = recipe.read(rebuilt[recipe.FILE], Path()).versions[-1]
-    return {dump.path for dump in version.dumps}
-
-
 def _signatures(rebuilt: Mapping[str, Path]) -> set[str]:
     """Return the files by which a signed publication is signed, which only its signer can make."""
-    if not recipe.read(rebuilt[recipe.FILE], Path()).signed:
+    if not recipe.read(rebuilt[recipe.FILE], Path()).settings.signed:
         return set()
     claims = (name for name in rebuilt if name.startswith(f"{CLAIMS}/"))
     return {KEYS, *map(signed_claim, claims)}
@@ -109,9 +101,9 @@ def rebuilt_publication(published: PublicationFiles) -> Iterator[tuple[Path, boo
 
 def _write(published: PublicationFiles, loaded: Recipe) -> None:
     """Write the files of the publication from its dumps, except for these."""
-    settings = replace(loaded.settings, signer=_Unsigned() if loaded.signed else None)
+    settings = loaded.settings
     with redact.published_store(published.dumps, settings.base, trusted=False) as view:
-        canaries = robots.canaries(view, select_parts(view, settings).suites)
+        canaries = discovery.canaries(view, select_parts(view, settings).suites)
         files = SiteFiles(
             settings=settings,
             view=view,
@@ -122,15 +114,16 @@ def _write(published: PublicationFiles, loaded: Recipe) -> None:
         )
         units = dict(sorted(_unit(published, path) for path in published.dumps))
         parts = [dump for unit in units.values() for dump in unit.dumps]
-        content = hashlib.sha256("".join(dump.content for dump in parts).encode()).hexdigest()
-        whole = f"data/all.nq{files.packing.suffix}"
-        sha256, size = checksum(published.files[whole]) if whole in published.files else ("", 0)
         lock = claim(settings.out)
         folder = Folder(settings.out)
         try:
-            folder.keep({whole: sha256, **{dump.path: dump.sha256 for dump in parts}})
+            for dump in parts:
+                copied = folder.work("dump")
+                shutil.copyfile(published.files[dump.path], copied)
+                folder.adopt(dump.path, copied)
+            whole = join(folder, "data/all.nq", parts, files.packing, None)
             earlier = Manifest(settings.base, {}, list(loaded.versions[:-1]))
-            files.write(folder, earlier, units, Dump(whole, size, sha256, content))
+            files.write(folder, earlier, units, whole)
             files.finish(folder, Manifest())
         finally:
             folder.close()
@@ -139,37 +132,26 @@ def _write(published: PublicationFiles, loaded: Recipe) -> None:
 
 def _unit(published: PublicationFiles, path: Path) -> tuple[str, Unit]:
     """Return a part of the data with its name, read from its dump."""
-    name, statistics, hasher = published.name(path), Statistics(), hashlib.sha256()
+    name, triples, hasher = published.name(path), 0, hashlib.sha256()
     with file_reading.opened(path, None) as content:
-        while chunk := content.read(1 << 20):
-            hasher.update(chunk)
-    with file_reading.opened(path, None) as content:
-        statistics.add(ox.parse(content, ox.RdfFormat.N_QUADS))
+        for line in content:
+            hasher.update(line)
+            triples += not line.startswith(b"#")
     sha256, size = checksum(path)
-    dump = Dump(name, size, sha256, hasher.hexdigest())
-    return path.name.partition(".nq")[0], Unit("", {name: sha256}, (dump,), statistics.facts())
-
-
-class _Unsigned:
-    """A replacement for the signer, whose key is unknown; documents still refer to its files."""
-
-    def sign(self, folder: Folder, manifest: Manifest) -> None:
-        """Sign nothing."""
-
-    def seal(self, folder: Folder, manifest: Manifest) -> None:
-        """Sign nothing."""
+    dump = Dump(name, size, sha256, hasher.hexdigest(), triples)
+    return path.name.partition(".nq")[0], Unit("", {name: sha256}, (dump,))
 
 
 def _difference(path: Path, rebuilt_path: Path, *, alike: bool) -> str:
     """Describe the difference between a file and its rebuilt version; empty if there is none."""
-    if path.suffix in _GRAPHS:
+    if path.suffix == ".ttl":
         difference = _statements(path, rebuilt_path)
         if difference or not alike:
             return difference
     if path.suffix == ".json" and _same_json(path, rebuilt_path):
         return ""  # the last digits of sums of doubles depend on the order of rows
     if file_reading.parts(path)[1] or path.stat().st_size > _LARGE:
-        return "The content differs from what the N-Quads give."
+        return "The content differs from what the dumps give."
     text, rebuilt = (
         file.read_text("utf-8", "replace").splitlines() for file in (path, rebuilt_path)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verification of the signatures of a publication."""
+"""Verification of the checksums and signatures of a publication."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
 from kgbench.publish import file_reading
+from kgbench.publish.addresses import RECORDED
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.claims import PLACE as CLAIMS
-from kgbench.publish.signing import KEYS, SIGNATURE, SIGNED, SUMS
+from kgbench.publish.documents import OWN
+from kgbench.publish.folder import checksum
+from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE, SIGNED, SUMS
 from kgbench.signing import canonical, proofs
 from kgbench.signing.key_list import KeyEntry, KeyList, standing
 from kgbench.signing.proofs import Document, Statements
@@ -23,6 +25,45 @@ from kgbench.vocab import DCTERMS, KGB
 
 _TRUST = "Do not use it until its publisher explains this; ask for the right key by other means."
 _AGAIN = "Publish again with --sign."
+_PUBLISH = "Publish again."
+
+
+def checksums(published: PublicationFiles) -> Iterator[Fault]:
+    """Yield files that differ from their checksums, or have none."""
+    if SUMS not in published.files:
+        yield Fault("checksum", "", SUMS, "There is no file of checksums.", _PUBLISH)
+        return
+    listed = set()
+    for line, match in published.sums():
+        if match is None:
+            message = f"A line is not a checksum: {line[:100]}"
+            yield Fault("checksum", "", SUMS, message, _PUBLISH)
+            continue
+        sha256, name = match.groups()
+        listed.add(name)
+        if name not in published.files:
+            yield Fault("checksum", "", name, f"{SUMS} lists a missing file.", _PUBLISH)
+        elif checksum(published.files[name])[0] != sha256:
+            message = "The content does not fit its checksum."
+            yield Fault("checksum", "", name, message, "Download the file again, or publish again.")
+    own_names = OWN | RECORDED | {name.partition("/")[0] for name in listed if "/" in name}
+    for name in published.files:
+        if name in listed or name in (SUMS, SIGNATURE):  # the signature signs the checksums
+            continue
+        first = name.partition("/")[0]
+        # Only advice for a file or folder that the publication never writes, unless it is signed:
+        # then nothing may be added, such as a script that takes over the whole site.
+        own = not own_names.isdisjoint((first, first.partition(".")[0]))
+        advice = not own and SIGNATURE not in published.files
+        remedy = "Remove it unless you put it there." if advice else "Remove it: nobody signed it."
+        yield Fault(
+            "checksum",
+            "",
+            name,
+            f"The file is not in {SUMS}.",
+            _PUBLISH if own else remedy,
+            advice,
+        )
 
 
 class Signatures:

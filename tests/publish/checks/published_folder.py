@@ -14,11 +14,11 @@ from typing import Any
 import pyoxigraph as ox
 import zstandard
 
+from kgbench.publish.addresses import DigestVeil
 from kgbench.publish.description import Agent, DatasetDescription
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish
-from kgbench.publish.veiling import DigestVeil
 from kgbench.secrets.publication_key import PublicationKey
 from kgbench.store.fragments import recorded_iri
 from tests.support.analysis_store import owned

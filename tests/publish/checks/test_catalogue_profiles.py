@@ -9,7 +9,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgbench.publish.checks import graphs
+from kgbench.publish.checks import shapes
 from kgbench.publish.checks.report import Fault
 from kgbench.vocab import DCAT, DCTERMS, IT6, RDF, RDFS, SKOS
 from tests.publish.checks.published_folder import BASE
@@ -41,7 +41,7 @@ def of_kind(stated: list[ox.Quad], kind: str) -> set[str]:
 
 def faults(stated: list[ox.Quad]) -> list[Fault]:
     """Return the violations of our shapes for catalogues."""
-    return list(graphs.catalogue(stated, lambda _: ""))
+    return list(shapes.catalogue(stated, lambda _: ""))
 
 
 def test_what_the_catalogue_refers_to_has_the_classes_of_the_profiles(
@@ -123,7 +123,7 @@ def test_official_shapes_find_no_violation(stated: list[ox.Quad]) -> None:
     files = sorted(Path(folder).glob("*.ttl"))
     assert files, f"{SHAPES} names a folder without shapes in Turtle"
     found = {
-        path.name: [f for f in graphs.official(stated, path, lambda _: "") if not f.advice]
+        path.name: [f for f in shapes.official(stated, path, lambda _: "") if not f.advice]
         for path in files
     }
     assert found == {path.name: [] for path in files}

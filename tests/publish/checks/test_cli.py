@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.importers.rdf import parsing
-from kgbench.publish import file_reading
 from kgbench.publish.checks import Report, Verdict, check
 from kgbench.publish.settings import PASSWORD
 from kgbench.secrets import key_patterns
@@ -195,7 +194,6 @@ def test_many_triples_as_terms_are_no_fault(tmp_path: Path) -> None:
         report = check(tmp_path / name, names=NAMES)
         assert unread(report) == {}
         assert report.entries[0].note == f"{number} quads"
-        assert file_reading.count(tmp_path / name, None) == number
 
 
 def test_encrypted_dumps_need_the_password(

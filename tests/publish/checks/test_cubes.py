@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The integrity constraints of Data Cubes: violations are found exactly as defined."""
+"""The integrity constraints of Data Cubes that are checked: violations are found as defined."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgbench.publish.checks import constraints, cubes
+from kgbench.publish.checks import shapes
 from kgbench.vocab import PREFIXES, QB, RDF, RDFS
-from tests.publish.checks.cube_constraints import HERE, NAMES, questions
+from tests.publish.checks.cube_constraints import HERE, NAMES, normalise, violated
 
 PREFIX = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in PREFIXES.items())
 PREFIX += "PREFIX : <https://example.org/>\n"
@@ -22,27 +22,11 @@ DOUBLED = (
 )
 #: A violation of each constraint: an update of the cube in ``cube.ttl``, and the node at fault.
 BROKEN = {
-    "ic-1": ("INSERT DATA { :o3 qb:dataSet :legends . :legends qb:structure :structure }", "o3"),
     "ic-2": ("DELETE DATA { :dragons qb:structure :structure }", "dragons"),
-    "ic-3": ("DELETE DATA { :c-count qb:measure :count }", "structure"),
-    "ic-4": ("DELETE DATA { :year rdfs:range xsd:gYear }", "year"),
-    "ic-5": ("DELETE DATA { :colour qb:codeList :colours }", "colour"),
-    "ic-6": ("INSERT DATA { :c-year qb:componentRequired false }", "structure"),
-    "ic-7": ("DELETE DATA { :structure qb:sliceKey :by-year }", "by-year"),
-    "ic-8": ("INSERT DATA { :by-year qb:componentProperty :place . :slice :place :x }", "by-year"),
-    "ic-9": ("DELETE DATA { :slice qb:sliceStructure :by-year }", "slice"),
-    "ic-10": ("INSERT DATA { :by-year qb:componentProperty :land }", "slice"),
     "ic-11": ("DELETE DATA { :o3 :land :north }", "o3"),
     "ic-12": (DOUBLED, "o1 o2"),
-    "ic-13": ("DELETE DATA { :dragons :source 'chronicle' }", "o1"),
-    "ic-14": ("DELETE DATA { :o1 :count 3 }", "o1"),
     "ic-15": ("DELETE DATA { :t1 :length 7 }", "t1"),
-    "ic-16": ("INSERT DATA { :t1 :age 1 }", "t1"),
     "ic-17": ("DELETE WHERE { :t2 ?p ?o }", "t1"),
-    "ic-18": ("INSERT DATA { :slice qb:observation :t1 }", "t1"),
-    "ic-19": ("DELETE DATA { :others skos:member :small }", "o2"),
-    "ic-20": ("DELETE DATA { :north :holds :island }", "o1"),
-    "ic-21": ("DELETE DATA { :hill :within :realm }", "t1"),
 }  # fmt: skip
 
 
@@ -52,41 +36,35 @@ def cube(update: str = "") -> ox.Store:
     store.load(path=str(HERE / "cube.ttl"), format=ox.RdfFormat.TURTLE)
     if update:
         store.update(PREFIX + update)
-    cubes.normalise(store)
+    normalise(store)
     return store
-
-
-def by_definition(name: str, store: ox.Store) -> bool:
-    """Return whether a normalised cube violates a constraint as the recommendation defines it."""
-    return any(bool(store.query(text)) for text in questions(name, store))
 
 
 def found(name: str, store: ox.Store) -> list[str]:
     """Return the nodes at fault according to our form of a constraint."""
-    constraint = constraints.group("cubes")[name]
-    faults = cubes.faults(name, constraint, store, lambda _: "")
+    faults = shapes.group("cubes")[name].faults(store, lambda _: "")
     return [fault.node.removeprefix("https://example.org/") for fault in faults]
 
 
-def test_all_constraints_are_there() -> None:
-    """Each of the twenty-one constraints is declared, defined for the tests, and violated below."""
-    assert [f"ic-{number}" for number in range(1, 22)] == NAMES
-    assert {path.stem for path in (HERE / "w3c").iterdir()} == set(NAMES) == set(BROKEN)
+def test_the_checked_constraints_are_violated_below() -> None:
+    """Each checked constraint is one of the twenty-one, and is violated by an update."""
+    assert set(shapes.group("cubes")) == set(BROKEN) < set(NAMES)
+    assert {path.stem for path in (HERE / "w3c").iterdir()} == set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BROKEN)
 def test_good_cube_passes(name: str) -> None:
     """A well-formed cube violates no constraint in either form."""
     assert found(name, cube()) == []
-    assert not by_definition(name, cube())
+    assert not violated(name, cube())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BROKEN)
 def test_broken_cube_fails(name: str) -> None:
     """A cube that violates a constraint does so in both forms, and ours names the node."""
     update, node = BROKEN[name]
     store = cube(update)
-    assert by_definition(name, store)
+    assert violated(name, store)
     assert set(found(name, store)) & set(node.split())
 
 
@@ -125,7 +103,7 @@ def any_cube(draw: st.DrawFn) -> ox.Store:
     store = ox.Store()
     kept = [triple for triple in said if draw(st.integers(0, 24))]  # drops one triple in 25
     store.extend(ox.Quad(*map(_node, triple)) for triple in kept)
-    cubes.normalise(store)
+    normalise(store)
     return store
 
 
@@ -160,8 +138,8 @@ def test_both_forms_agree(store: ox.Store) -> None:
     The two constraints that compare observations do so only if all observations have all
     dimensions.
     """
-    whole = not by_definition("ic-11", store) and not by_definition("ic-1", store)
-    for name in NAMES:
+    whole = not violated("ic-11", store) and not violated("ic-1", store)
+    for name in BROKEN:
         if name in ("ic-12", "ic-17") and not whole:
             continue
-        assert bool(found(name, store)) == by_definition(name, store), name
+        assert bool(found(name, store)) == violated(name, store), name

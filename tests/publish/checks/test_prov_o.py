@@ -11,7 +11,7 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
-from kgbench.publish.checks import provenance
+from kgbench.publish.checks import shapes
 from kgbench.vocab import KGB, PROV, XSD
 from tests.publish.checks.published_folder import BASE
 
@@ -43,7 +43,7 @@ def broken(quads: Iterable[ox.Quad]) -> list[str]:
     """Return the violations of PROV-CONSTRAINTS."""
     store = ox.Store()
     store.extend(quads)
-    return [str(fault) for fault in provenance.check(store, lambda _: "")]
+    return [str(fault) for fault in shapes.constrained("provenance", store, lambda _: "")]
 
 
 def test_everything_published_is_consistent(quads: ox.Store) -> None:

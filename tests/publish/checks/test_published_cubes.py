@@ -12,6 +12,8 @@ import pytest
 
 from kgbench.publish.checks import check
 from kgbench.vocab import DCTERMS, KGB, PROV, QB, RDF
+from tests.publish.checks.cube_constraints import NAMES as NAMES_OF_CONSTRAINTS
+from tests.publish.checks.cube_constraints import normalise, violated
 from tests.publish.checks.published_folder import BASE, NAMES, SUMS, Copy
 from tests.publish.checks.test_tampering import renew
 
@@ -50,6 +52,14 @@ def test_all_tables_are_cubes(tables: ox.Store) -> None:
     """The leaderboard and the scores by task are data sets of their own."""
     found = {one.value.removeprefix(f"{DOCUMENT}#") for one in _of_type(tables, QB.DataSet)}
     assert {"leaderboard", "tasks"} <= found
+
+
+def test_tables_keep_all_integrity_constraints(tables: ox.Store) -> None:
+    """The cubes violate none of the twenty-one constraints, as the recommendation defines them."""
+    store = ox.Store()
+    store.extend(tables)
+    normalise(store)
+    assert [name for name in NAMES_OF_CONSTRAINTS if violated(name, store)] == []
 
 
 def test_intervals_are_measures(tables: ox.Store) -> None:

@@ -99,7 +99,7 @@ PLANTED: dict[str, tuple[Change, str, str]] = {
     "canary taken from a page": (sub(PAGE, "canary GUID", ""), PAGE, "canary"),
     "canary taken from a dump": (packed("data/run-1.nq.zst", b"canary GUID", b""),
                                  "data/run-1.nq.zst", ""),
-    "canary removed": (sub("canary.txt", r"(?s).*", ""), "canary.txt", "missing"),
+    "canary removed": (sub("canary.txt", r"(?s).*", ""), "canary.txt", "dumps give"),
     "robots let in": (sub("robots.txt", "Disallow", "Allow"), "robots.txt", "Allow"),
     "score in the cubes": (sub("leaderboard/kgbench-1.ttl", "kgb:mean", "kgb:median"),
                            "leaderboard/kgbench-1.ttl", "median"),

@@ -9,7 +9,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.publish.description import Agent
-from kgbench.publish.dumps import MEDIA, kind
+from kgbench.publish.file_reading import media
 from kgbench.publish.metadata import Publication
 from kgbench.rdf.quads import by_subject
 from kgbench.vocab import RDF, SCHEMA, XSD
@@ -71,7 +71,7 @@ def datacite(published: Publication) -> Json:
             {"description": published.rights, "descriptionType": "Other", "lang": "en"},
         ],
         "sizes": [f"{dump.path}: {dump.bytes} B" for dump in now.dumps],
-        "formats": sorted({MEDIA[kind(dump.path, published.packing)] for dump in now.dumps}),
+        "formats": sorted({media(dump.path) for dump in now.dumps}),
         "relatedIdentifiers": [_related(iri) for iri in description.sources],
     }
     if description.licence:

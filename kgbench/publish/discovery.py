@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
 from kgbench.publish.documents import DEPTHS, SINGLE
-from kgbench.publish.dumps import MEDIA
+from kgbench.publish.file_reading import media
 from kgbench.publish.folder import Folder
 from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import FORMATS
@@ -33,7 +33,11 @@ _DESCRIPTIONS = (
     ("datacite.json", "application/vnd.datacite.datacite+json"),
 )
 _MOST_PAGES = 50_000  # limit for one file, see https://www.sitemaps.org/protocol.html
-_SERVERS = Path(__file__).parent / "templates" / "servers"
+_TEMPLATES = Path(__file__).parent / "templates"
+_TEXTS = (
+    *("servers/apache.htaccess", "servers/nginx.conf", "servers/w3id.htaccess"),
+    *("404.html", "robots.txt", "canary.txt"),
+)
 _TYPES = (
     *FORMATS,
     ("html", "text/html"),
@@ -47,29 +51,6 @@ _TYPES = (
     ("zst", "application/zstd"),
     ("gz", "application/gzip"),
     ("zip", "application/zip"),
-)
-
-
-#: User agents of crawlers that collect training texts.
-_COLLECTORS = (
-    "GPTBot",
-    "CCBot",
-    "ClaudeBot",
-    "anthropic-ai",
-    "Google-Extended",
-    "Applebot-Extended",
-    "Bytespider",
-    "meta-externalagent",
-    "FacebookBot",
-    "Amazonbot",
-    "cohere-training-data-crawler",
-    "Diffbot",
-    "omgili",
-    "PanguBot",
-    "AI2Bot",
-    "img2dataset",
-    "Timpibot",
-    "DeepSeekBot",
 )
 
 
@@ -92,15 +73,15 @@ def signposts(published: Publication) -> Iterator[Signpost]:
             yield Signpost("author", creator.iri)
     if published.metadata.licence is not None:
         yield Signpost("license", published.metadata.licence)
-    for name, media in _DESCRIPTIONS:
-        yield Signpost("describedby", base + name, media)
+    for name, kind in _DESCRIPTIONS:
+        yield Signpost("describedby", base + name, kind)
     for dump in published.now.dumps:
         yield Signpost("item", base + dump.path, published.packing.media)
     for companion in published.companions:
-        yield Signpost("item", base + companion.file.path, MEDIA["ttl"])
+        yield Signpost("item", base + companion.file.path, media(companion.file.path))
     if published.signed:
-        yield Signpost("describedby", base + SIGNATURE, MEDIA["jsonld"])
-        yield Signpost("related", base + KEYS, MEDIA["jsonld"])
+        yield Signpost("describedby", base + SIGNATURE, media(SIGNATURE))
+        yield Signpost("related", base + KEYS, media(KEYS))
 
 
 def write_sitemap(folder: Folder, base: str, further: Iterable[str] = ()) -> None:
@@ -154,22 +135,24 @@ def kinds(documents: Iterable[str]) -> list[str]:
     return [*deep, *([f"(?:{plain})"] if plain else [])]
 
 
-def server_rules(base: str, kinds_: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield paths and texts of the server rules for a publication at ``base``.
+def texts(base: str, kinds_: Iterable[str], canaries_: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield paths and texts of rules for web servers and crawlers, and of the list of canaries.
 
     ``kinds_`` are patterns of the documents that describe all things of a kind. Hosts without rules
-    send ``404.html``, which does the same as the rules.
+    send ``404.html``, which does the same as the rules of servers. Crawlers read ``robots.txt``
+    only at the root of a host: everything may be read, nothing used for training.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    path = urlsplit(base).path
     # Configuration files, not markup; the only input is the base, which was checked.
-    rules = Environment(
-        loader=FileSystemLoader(_SERVERS),
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701
         keep_trailing_newline=True,
     )
+    path = urlsplit(base).path or "/"
+    dialogue = r"[0-9]+-[0-9a-z]+(?:\.[0-9]+)?"
     context: dict[str, Any] = {
         "base": base,
         "path": path,
@@ -177,43 +160,15 @@ def server_rules(base: str, kinds_: Iterable[str]) -> Iterator[tuple[str, str]]:
         "formats": FORMATS,
         "types": _TYPES,
         "kinds": list(kinds_),
-        "dialogue": r"[0-9]+-[0-9a-z]+(?:\.[0-9]+)?",
+        "dialogue": dialogue,
+        "canaries": list(canaries_),
     }
-    patterns = [
-        f"^(run/[^/]+/[^/]+/[^/]+)/({context['dialogue']})$",
+    context["patterns"] = [
+        f"^(run/[^/]+/[^/]+/[^/]+)/({dialogue})$",
         *(f"^({kind})/(.+)$" for kind in context["kinds"]),
     ]
-    yield "404.html", rules.get_template("404.html").render(context, patterns=patterns)
-    for name in sorted(
-        template.name for template in _SERVERS.iterdir() if template.suffix != ".html"
-    ):
-        yield f"servers/{name}", rules.get_template(name).render(context)
-
-
-def robots_text(base: str) -> str:
-    """Return ``robots.txt`` for a site at ``base``; crawlers read only the one at a host's root."""
-    path = urlsplit(base).path or "/"
-    lines = [
-        "# Benchmark data: please exclude prompts and cases from training data (see canary.txt).",
-        *(f"User-agent: {agent}" for agent in _COLLECTORS),
-        f"Disallow: {path}",
-        "",
-        "User-agent: *",
-        f"Allow: {path}",
-        "",
-        f"Sitemap: {base}sitemap.xml",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def canary_text(lines: Iterable[str]) -> str:
-    """Return the file that lists and explains canaries."""
-    why = (
-        "All files with prompts or cases contain these lines: "
-        "exclude such files from training data."
-    )
-    return "".join(f"{line}\n" for line in lines) + f"\n{why}\n"
+    for name in _TEXTS:
+        yield name, environment.get_template(name).render(context)
 
 
 def canaries(view: View, suites: Iterable[str]) -> tuple[str, ...]:

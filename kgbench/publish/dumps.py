@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple, Protocol
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish.file_reading import opened
+from kgbench.publish.file_reading import PACKINGS, opened
 from kgbench.publish.folder import Folder, checksum
 from kgbench.publish.manifest import Dump
 
@@ -27,11 +27,6 @@ _END = b" .\n"  # of a statement; comments end otherwise, and literals have no l
 _SHORTEST_PASSWORD = 8
 # Level 12 of Zstandard takes twice the time of level 7 for files that are a tenth smaller.
 _GZIP_LEVEL, _ZSTD_LEVEL = 6, 7
-MEDIA = {
-    "nq": "application/n-quads",
-    "ttl": "text/turtle",
-    "jsonld": "application/ld+json",
-}
 
 
 class Packing(NamedTuple):
@@ -54,16 +49,7 @@ class Packing(NamedTuple):
     @property
     def media(self) -> str:
         """The media type of the packing."""
-        return {
-            ".zst": "application/zstd",
-            ".gz": "application/gzip",
-            ".zip": "application/zip",
-        }[self.suffix]
-
-
-def kind(path: str, packing: Packing) -> str:
-    """Return the syntax of a file by its name, without the packing: a key of :data:`MEDIA`."""
-    return path.removesuffix(packing.suffix).rpartition(".")[2]
+        return PACKINGS[self.suffix]
 
 
 class _Stream(Protocol):

@@ -55,6 +55,15 @@ def parts(path: Path) -> tuple[str, str]:
     return last, ""
 
 
+def media(name: str) -> str:
+    """Return the media type of a published RDF file by its name, without its packing.
+
+    >>> media("data/run-0199.nq.zst")
+    'application/n-quads'
+    """
+    return FORMATS[parts(Path(name))[0]]
+
+
 @contextmanager
 def opened(path: Path, password: str | None) -> Iterator[IO[bytes]]:
     """Open a file for reading its unpacked content.

@@ -54,8 +54,6 @@ class FrontFiles:
         """Write all files."""
         for asset in sorted(STATIC.iterdir()):
             self.folder.write(f"static/{asset.name}", asset.read_bytes())
-        self.folder.write("robots.txt", discovery.robots_text(self.publication.base))
-        self.folder.write("canary.txt", discovery.canary_text(self.publication.canaries))
         self._write_queries()
         self._write_shapes()
         self._write_discovery()
@@ -101,8 +99,8 @@ class FrontFiles:
                 path, json.dumps(serialise(published), indent=1, ensure_ascii=False) + "\n"
             )
         kinds = discovery.kinds(self.renderer.documents)
-        for path, rules in discovery.server_rules(published.base, kinds):
-            self.folder.write(path, rules)
+        for path, text in discovery.texts(published.base, kinds, published.canaries):
+            self.folder.write(path, text)
         self.folder.write(".nojekyll", "")  # otherwise GitHub Pages leaves out .well-known
 
     def _standing(self, results: SuiteResults | None) -> dict[str, Any]:

@@ -18,7 +18,8 @@ import pyoxigraph as ox
 from kgbench import __version__
 from kgbench.pages.snapshot import View
 from kgbench.publish.description import Agent, DatasetDescription
-from kgbench.publish.dumps import MEDIA, Packing, kind
+from kgbench.publish.dumps import Packing
+from kgbench.publish.file_reading import media
 from kgbench.publish.manifest import Dump, Version
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import KEYS, SIGNATURE
@@ -262,7 +263,7 @@ class Publication:
             "name": dump.path.rpartition("/")[2],
             "base": self.base,
             "url": None if old else address,
-            "media": MEDIA[kind(dump.path, self.packing)],
+            "media": media(dump.path),
             **({packing: self.packing.media} if packed else {}),
             "bytes": dump.bytes,
             "sha256": dump.sha256,

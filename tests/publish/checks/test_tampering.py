@@ -135,11 +135,6 @@ def told(report: Report, file: str) -> list[str]:
     return [str(fault) for fault in report.faults if fault.file == file]
 
 
-def test_there_are_thirty() -> None:
-    """Thirty changes are planted, as many as the issue demands."""
-    assert len(PLANTED) == 30
-
-
 def test_whatever_is_changed_is_not_what_its_checksum_says(copy: Copy) -> None:
     """All changes at once, without renewed checksums: every changed file is named."""
     for name, (change, file, _) in PLANTED.items():

@@ -38,8 +38,8 @@ def test_results_are_those_of_the_served_page(run):
     assert SCORE.findall(page) == [str(place["score"]) for place in places]
     tasks = [task.name for task in served["heat"].tasks]
     cells = [
-        (str(cell.mean), task, str(cell.n))
-        for _, row in served["heat"].rows
+        (str(cell["mean"]), task, str(cell["n"]))
+        for *_, row in served["heat"].rows
         for task, cell in zip(tasks, row, strict=True)
     ]
     assert [found[:3] for found in CELL.findall(page)] == cells

@@ -27,7 +27,7 @@ from tests.validators.owl_ontology import readable
 from tests.validators.programs import HERE, ROOT, hermit, hermit_version, jena, package, python
 
 CATALOGUE_SHAPES = "KGBENCH_CATALOGUE_SHAPES"  # a folder with official shapes in Turtle
-PROV_O = ROOT / "tests" / "checks" / "prov-o.ttl"
+PROV_O = ROOT / "tests" / "publish" / "checks" / "prov-o.ttl"
 _PATIENCE = 300  # seconds for one integrity constraint
 _SELECT = "SELECT (true AS ?broken) WHERE"
 _PAIRS = ("ic-12", "ic-17")  # compare all pairs of observations: Jena takes minutes for one table
@@ -120,7 +120,7 @@ def pyshacl(shapes: Path, data: Path) -> list[str]:
 
 def rudof(shapes: Path, data: Path) -> list[str]:
     """Return the violations that rudof finds."""
-    said = python(ROOT / "tests" / "checks" / "rudof_report.py", shapes, data)
+    said = python(ROOT / "tests" / "publish" / "checks" / "rudof_report.py", shapes, data)
     return [line.rpartition("#")[2] for line in said.splitlines()]
 
 

@@ -19,7 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from pathspec import GitIgnoreSpec
 
 #: The same names as ``kgbench.resources.FOLDERS``, which cannot be imported before it is built.
-DECLARED = ("ontology", "shapes", "tasks", "queries", "rubrics", "store")
+DECLARED = ("ontology", "shapes", "tasks", "queries", "store")
 
 #: Files that `make yasgui` adds to the pages; a build without them is complete.
 FETCHED = tuple(

@@ -16,7 +16,7 @@ from pathlib import Path
 from kgbench import entry_points
 from kgbench.errors import ResourceError
 
-FOLDERS = ("ontology", "shapes", "tasks", "queries", "rubrics", "store")
+FOLDERS = ("ontology", "shapes", "tasks", "queries", "store")
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -47,11 +47,12 @@ def folder(name: str) -> Path:
 
 
 def folders(name: str) -> Iterator[Path]:
-    """Yield :func:`folder` and the folders called ``name`` of plug-ins.
+    """Yield :func:`folder`, if ``name`` is in :data:`FOLDERS`, and the folders of plug-ins.
 
     Packages of others have none called ``tasks``: their task classes name their folders.
     """
-    yield folder(name)
+    if name in FOLDERS:
+        yield folder(name)
     yield from sorted((_PACKAGE / "plugins").glob(f"*/{name}"))
     if name != "tasks":
         for package in sorted({module.split(".")[0] for module in entry_points.modules()}):
@@ -62,14 +63,17 @@ def folders(name: str) -> Iterator[Path]:
 
 
 def path(name: str, *parts: str) -> Path:
-    """Return the path of a declared file, for example ``path("shapes", "results.ttl")``."""
-    location = folder(name).joinpath(*parts)
-    if location.exists():
-        return location
-    for other in folders(name):
-        if other.joinpath(*parts).exists():
-            return other.joinpath(*parts)
-    raise ResourceError(f"the declared resource {name}/{'/'.join(parts)} is missing at {location}")
+    """Return the path of a declared file, for example ``path("shapes", "results.ttl")``.
+
+    Raises :class:`~kgbench.errors.ResourceError` if no folder called ``name`` has it.
+    """
+    for location in folders(name):
+        if location.joinpath(*parts).exists():
+            return location.joinpath(*parts)
+    raise ResourceError(
+        f"the declared resource {name}/{'/'.join(parts)} is missing: reinstall kgbench, or run "
+        f"from a complete checkout"
+    )
 
 
 def files(name: str, pattern: str) -> list[Path]:

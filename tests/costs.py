@@ -53,7 +53,6 @@ PROGRAMS = ("servers", "browser")
 READERS = {
     "queries": "analysis",
     "shapes": "validation",
-    "rubrics": "judges",
     "bench": "repository",
 }
 GUARDS = ("golden",)  # rooms of tests that run after every change

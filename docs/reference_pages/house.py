@@ -72,10 +72,7 @@ FLOORS = (
     Floor("plans, records", ("record", "config", "software")),
     Floor(
         "runs, passes, imports",
-        (
-            *("evaluation", "run_selection", "reevaluation", "engine"),
-            *("judges", "importers"),
-        ),
+        ("evaluation", "run_selection", "reevaluation", "engine", "importers"),
     ),
     Floor(
         "analyses, pages, exports",

@@ -102,38 +102,6 @@ _OWN: Mapping[str, Entry] = {
         "Show which tools models called, the outcomes of the calls, and the cost of success.",
         "kgbench.plots.tool_points:TOOLS",
     ),
-    "agreement": Entry(
-        "kgbench.analysis.judge_agreement:agreement",
-        Purpose.JUDGES,
-        "Measure the agreement of judges with executed outcomes and each other, or their biases.",
-        "kgbench.plots.judge_maps:AGREEMENT",
-    ),
-    "calibration": Entry(
-        "kgbench.analysis.calibrations:calibration",
-        Purpose.JUDGES,
-        "Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.",  # noqa: E501
-    ),
-    "confusion": Entry(
-        "kgbench.analysis.confusion:confusion",
-        Purpose.JUDGES,
-        "Count the verdicts of each judge by the verdict of execution or of another judge.",
-        "kgbench.plots.judge_maps:CONFUSION",
-    ),
-    "judged-means": Entry(
-        "kgbench.analysis.judged_means:judged_means",
-        Purpose.JUDGES,
-        "Estimate mean scores from judges, corrected by the items whose truth is known.",
-    ),
-    "disagreements": Entry(
-        "kgbench.analysis.disagreements:disagreements",
-        Purpose.JUDGES,
-        "List the dialogues on which judges disagree with execution or with each other.",
-    ),
-    "panels": Entry(
-        "kgbench.analysis.panels:panels",
-        Purpose.JUDGES,
-        "Combine the verdicts of several judges by a declared rule.",
-    ),
 }
 
 

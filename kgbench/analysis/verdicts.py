@@ -7,18 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
-from kgbench.analysis.outcomes import outcome_counts
-from kgbench.analysis.rater_agreement import Ratings
-from kgbench.judges.aggregation import SAMPLES, NoVerdictReason, rule
-from kgbench.judges.rubrics import Rubric, all_rubric_versions
-from kgbench.model import Outcome
 from kgbench.rdf import queries
+from kgbench.record.rubrics import Rubric, all_rubric_versions
+from kgbench.record.verdicts import Item
 from kgbench.scores import catalogue
 from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
-from kgbench.tasks.judge_verdict import NAME
 
 QUERIES = ("judge-passes", "judge-verdicts", "outcome-counts", "list-tasks", "list-models")
 EXECUTION = "execution"
@@ -26,16 +21,6 @@ EXECUTION = "execution"
 ADJUDICATION = "adjudication"
 """The name, in tables, of verdicts of people that settle the verdicts of other people."""
 _LOWER, _HIGHER = "first", "second"  # the answers of a pair, ordered by the IRIs of dialogues
-
-
-class Item(NamedTuple):
-    """A judged dialogue (IRIs); ``characters`` is the length of the answer shown to the judge."""
-
-    dialogue: str
-    model: str
-    task: str
-    case: str
-    characters: int
 
 
 @dataclass(frozen=True)
@@ -129,32 +114,17 @@ def verdicts(store: Store, selection: Selection) -> list[JudgeVerdict]:
     ]
 
 
-def is_person(judge: str) -> bool:
-    """Return whether a judge (as in :class:`JudgeVerdict`) is a person, or an adjudication."""
-    return judge == ADJUDICATION or "/reviewer/" in judge
-
-
 def judge_passes(store: Store, selection: Selection) -> list[str]:
     """Return the graphs of the passes of judges about the runs of a selection."""
     rows = queries.rows(store, "judge-passes", runGraph=list(selection.run_graphs))
     return sorted({str(graph) for graph, *_ in rows})
 
 
-def unreadable(store: Store, selection: Selection) -> dict[tuple[str, str], float]:
-    """Return the share of answers without a verdict, by names of rubrics and IRIs of judges."""
-    passes, tasks = judge_passes(store, selection), catalogue.tasks(store)
-    counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
-    for ended, times in outcome_counts(store, passes):
-        rubric = tasks[ended.task].label.removeprefix(f"{NAME}-")
-        counts[rubric, ended.model][ended.outcome == Outcome.SCORED] += times
-    return {key: count[False] / count.total() for key, count in counts.items() if count.total()}
-
-
 def judgements(decided: Iterable[JudgeVerdict]) -> list[Judgement]:
     """Group verdicts by rubric and item; see :class:`Judgement`.
 
     A pair that a judge saw in both orders is a tie if its verdicts contradict each other. Repeated
-    samples are settled by majority.
+    samples are settled by the most frequent verdict, if there is one and it decides.
     """
     grouped: dict[tuple[str, tuple[str, ...]], list[JudgeVerdict]] = defaultdict(list)
     for verdict in decided:
@@ -170,43 +140,6 @@ def judgements(decided: Iterable[JudgeVerdict]) -> list[Judgement]:
     ]
 
 
-def consistent(judgement: Judgement, judge: str) -> bool | None:
-    """Return whether all verdicts of a judge on an item are equal; ``None`` for a single one."""
-    options = [
-        verdict.unordered(verdict.chosen)
-        for verdict in judgement.verdicts
-        if verdict.judge == judge
-    ]
-    return None if len(options) < 2 else len(set(options)) == 1  # noqa: PLR2004 - nothing to compare
-
-
-def ratings(judgements_: Sequence[Judgement], raters: Sequence[str]) -> Ratings:
-    """Return the ratings of raters (judges by IRI, or :data:`EXECUTION`) on items of one rubric."""
-    rubric = judgements_[0].rubric
-    categories = [option.name for option in rubric.options if not option.undecided]
-    rows = [
-        [
-            judgement.executed if rater == EXECUTION else judgement.by_judge.get(rater)
-            for rater in raters
-        ]
-        for judgement in judgements_
-    ]
-    return Ratings.of(rows, categories)
-
-
-def own_verdict(judgement: Judgement, judge: str) -> str | None:
-    """Return the verdict of a judge, including "cannot tell"; ``None`` where its samples tie."""
-    if judge in judgement.by_judge:
-        return judgement.by_judge[judge]
-    votes = [
-        str(verdict.unordered(verdict.chosen))
-        for verdict in judgement.verdicts
-        if verdict.judge == judge
-    ]
-    settled = rule(SAMPLES).combine(votes, judgement.rubric)
-    return judgement.rubric.undecided if settled.reason is NoVerdictReason.CANNOT_TELL else None
-
-
 def _settled_verdicts(group: Sequence[JudgeVerdict]) -> Iterator[tuple[str, str]]:
     by_judge: dict[str, list[JudgeVerdict]] = defaultdict(list)
     for verdict in group:
@@ -216,9 +149,9 @@ def _settled_verdicts(group: Sequence[JudgeVerdict]) -> Iterator[tuple[str, str]
         if len(of_judge[0].items) > 1 and len(set(votes)) > 1:
             yield judge, "tie"
             continue
-        settled = rule(SAMPLES).combine(votes, of_judge[0].rubric)
-        if settled.option is not None:
-            yield judge, settled.option
+        (option, number), *others = Counter(votes).most_common()
+        if option != of_judge[0].rubric.undecided and number not in dict(others).values():
+            yield judge, option
 
 
 def _decided(rows: Iterable[tuple[str | None, ...]]) -> Iterator[JudgeVerdict]:

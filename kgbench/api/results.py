@@ -17,21 +17,15 @@ from kgbench.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from kgbench.analysis import calibrations as calibrations_
     from kgbench.analysis import compass as compass_
-    from kgbench.analysis import confusion as confusion_
     from kgbench.analysis import contamination as contamination_
     from kgbench.analysis import difficulty as difficulty_
-    from kgbench.analysis import disagreements as disagreements_
     from kgbench.analysis import feedback as feedback_
     from kgbench.analysis import format_preference as format_preference_
     from kgbench.analysis import items as items_
-    from kgbench.analysis import judge_agreement as judge_agreement_
-    from kgbench.analysis import judged_means as judged_means_
     from kgbench.analysis import leaderboard as leaderboard_
     from kgbench.analysis import outcomes as outcomes_
     from kgbench.analysis import pairs as pairs_
-    from kgbench.analysis import panels as panels_
     from kgbench.analysis import policies as policies_
     from kgbench.analysis import references as references_
     from kgbench.analysis import reliability as reliability_
@@ -129,21 +123,15 @@ class Results(Recording):
     # --- analyses -------------------------------------------------------------------------
 
     if TYPE_CHECKING:  # :func:`with_analyses` adds the methods
-        agreement = analysis_method(judge_agreement_.agreement)
-        calibration = analysis_method(calibrations_.calibration)
         compass = analysis_method(compass_.compass)
-        confusion = analysis_method(confusion_.confusion)
         contamination = analysis_method(contamination_.contamination)
         difficulty = analysis_method(difficulty_.difficulty)
-        disagreements = analysis_method(disagreements_.disagreements)
         feedback = analysis_method(feedback_.feedback)
         format_preference = analysis_method(format_preference_.format_preference)
         items = analysis_method(items_.items)
-        judged_means = analysis_method(judged_means_.judged_means)
         leaderboard = analysis_method(leaderboard_.leaderboard)
         outcomes = analysis_method(outcomes_.outcomes)
         pairs = analysis_method(pairs_.pairs)
-        panels = analysis_method(panels_.panels)
         policies = analysis_method(policies_.policies)
         references = analysis_method(references_.references)
         reliability = analysis_method(reliability_.reliability)

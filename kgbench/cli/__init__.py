@@ -38,7 +38,7 @@ PANELS = {
         "plan",
         "view",
     ),
-    "Judge again": ("reevaluate", "judge", "review", "invalidate"),
+    "Judge again": ("reevaluate", "invalidate"),
     "Show to others": ("serve", "publish", "export", "keys"),
     "Tasks, models and data": (
         "tasks",

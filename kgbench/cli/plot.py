@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _Drawn: TypeAlias = "tuple[tuple[str, ...], Table]"
 
 ALL = "all"
-_COMPARING = ("leaderboard", "agreement", "confusion")  # figures that no single model has
+_COMPARING = ("leaderboard", "agreement")  # figures that no single model has
 
 
 class FigureForm(StrEnum):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kgbench.analysis.dialogues import DialogueView, RoundView, ToolView, VerdictView
-    from kgbench.judges.verdicts import DialogueVerdict
+    from kgbench.record.judgements import DialogueVerdict
 
 
 _LINES = 12  # shown lines of a tool result
@@ -46,8 +46,8 @@ def show(
     Verdicts of judges and human reviewers come last. Control characters are escaped.
     """
     from kgbench.analysis.dialogues import view
-    from kgbench.judges.verdicts import verdicts_about
     from kgbench.record.dialogue_names import find_dialogue
+    from kgbench.record.judgements import verdicts_about
     from kgbench.store import open_reader
 
     with open_reader(store) as opened:

@@ -15,7 +15,6 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, StoreError
 from kgbench.exports.statement_index import StatementIndex
-from kgbench.judges.dialogues import newest_judgeable_run
 from kgbench.model import Dialogue, Evaluation
 from kgbench.pages.snapshot import MemoryView
 from kgbench.publish.quad_redaction import QuadRedactor
@@ -26,6 +25,7 @@ from kgbench.record import reading
 from kgbench.record.assembly import Assembler, evaluation
 from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.withheld import disclosed
+from kgbench.run_selection import newest_judgeable_run
 from kgbench.scores.selection import FIRST, LATEST
 from kgbench.store.protocol import Store
 from kgbench.vocab import DCTERMS, KGB, PROV, SKOS

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from kgbench.config.specs import WITHOUT_COST
 from kgbench.engine.spending import recorded_price, total
-from kgbench.judges.verdicts import DialogueVerdict, JudgeCall, verdicts_about
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
 from kgbench.record import accounts
 from kgbench.record.accounts import SessionPrice, Usage
+from kgbench.record.judgements import DialogueVerdict, JudgeCall, verdicts_about
 from kgbench.vocab import KGB
 
 _MOST = 200  # shown verdicts about a dialogue

@@ -307,12 +307,6 @@ def own_records(file: Path | None) -> list[ModelRecord]:
     return [] if file is None else _read(read_declarations(file))
 
 
-def family_of(model: str, model_records: Sequence[ModelRecord]) -> str:
-    """Return the recorded family of a model (id); a model without a record is its own family."""
-    record = recorded(model, model_records)
-    return model if record is None else record.family
-
-
 def recorded(model_id: str, model_records: Sequence[ModelRecord]) -> ModelRecord | None:
     """Return the first of the ``model_records`` that describes the model with this identifier."""
     return next((record for record in model_records if record.describes(model_id)), None)

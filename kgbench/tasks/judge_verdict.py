@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """JudgeVerdict: give one verdict from a rubric's closed set about a stored dialogue.
 
-:mod:`kgbench.judges` makes the cases from stored dialogues. A case holds the data for reading a
+The plug-in ``judging`` makes the cases from stored dialogues. A case holds the data for reading a
 verdict (the options as shown, with their values) and references to the dialogue, but no text.
 """
 
@@ -30,16 +30,18 @@ _LONGEST = 400  # characters of the line with a verdict
 
 
 def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - none
-    """Return no cases.
-
-    Cases are made from dialogues in a store, which a configuration cannot select.
-    """
-    return ()
+    """Raise :class:`~kgbench.errors.TaskError`: cases are made from dialogues in a store."""
+    raise TaskError(
+        f"{task.label} has no cases of its own: `kgbench judge`, a command of the plug-in judging, "
+        f"asks about stored dialogues"
+    )
 
 
 def prompt(case: Case) -> str:
     """Raise :class:`~kgbench.errors.TaskError`: prompts need the texts of stored dialogues."""
-    raise TaskError(f"{case.iri} is about stored dialogues: ask with `kgbench judge`")
+    raise TaskError(
+        f"{case.iri} is about stored dialogues: ask with `kgbench judge` (plug-in judging)"
+    )
 
 
 def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - no execution

@@ -48,8 +48,8 @@ ASKED_FOR = {
     "contamination": ("analysis_scores", {}),
 }
 WITHOUT = {
-    "aspects", "audit", "calibration", "compass", "confusion", "disagreements", "outcomes",
-    "panels", "policies", "published-means", "references", "reliability", "tools",
+    "aspects", "audit", "calibration", "compass", "disagreements", "outcomes",
+    "policies", "published-means", "references", "reliability", "tools",
 }  # fmt: skip
 #: Analyses whose stores are made in other tests, which check the same.
 ELSEWHERE = {

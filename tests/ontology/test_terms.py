@@ -84,10 +84,10 @@ def users() -> dict[str, set[str]]:
     found = {}
     for path in sorted(ROOT.glob("kgbench/**/*.py")):
         found[path] = in_text(path)
-    for folder in ("queries", "store"):
-        for path in sorted((ROOT / folder).glob("*.r[qu]")):
+    for folder in ("queries", "store", "kgbench/plugins"):
+        for path in sorted((ROOT / folder).glob("**/*.r[qu]")):
             found[path] = in_text(path)
-    for folder in ("queries", "store", "shapes", "tasks", "rubrics", "ontology"):
+    for folder in ("queries", "store", "shapes", "tasks", "kgbench/plugins", "ontology"):
         for path in sorted((ROOT / folder).glob("**/*.ttl")):
             if path != ONTOLOGY and "results" not in path.parts[len(ROOT.parts) :]:
                 found[path] = in_graph(path)

@@ -6,13 +6,13 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.judges.planning import JudgingRequest
-from kgbench.judges.rubrics import rubric
+from kgbench.plugins.judging.planning import JudgingRequest
+from kgbench.plugins.judging.queue import ReviewQueue
 from kgbench.publish.checks import check
 from kgbench.publish.documents import Documents
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.record import reading
-from kgbench.serve.review.queue import ReviewQueue
+from kgbench.record.rubrics import rubric
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, RDF

@@ -39,7 +39,6 @@ def tracked(repository):
             "shapes",
             "tasks",
             "queries",
-            "rubrics",
             "store",
             "kgbench",
             "tests",

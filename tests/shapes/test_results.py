@@ -42,7 +42,7 @@ def sample() -> ox.Store:
     for path in (
         *resources.folder("ontology").glob("*.ttl"),
         *resources.folder("queries").glob("*.ttl"),
-        *resources.folder("rubrics").glob("*.ttl"),
+        *resources.files("rubrics", "*.ttl"),
         resources.path("store", "layout.ttl"),
     ):
         declared = quads(path.read_bytes())

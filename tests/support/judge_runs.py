@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from kgbench.engine import planning
-from kgbench.judges.planning import JudgingRequest, judging_plan, judging_questions
-from kgbench.judges.rubrics import rubric
+from kgbench.plugins.judging.planning import JudgingRequest, judging_plan, judging_questions
 from kgbench.record import reading
+from kgbench.record.rubrics import rubric
 from tests.support.runs import hold, planned
 
 LABELS = ["RdfFriendCount-turtle-1", "RdfConnectionExplainStatic-nt"]

@@ -22,13 +22,12 @@ from kgbench import resources
 from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
-from kgbench.judges.prompts import prompt_template
-from kgbench.judges.rubrics import Rubric
 from kgbench.model import Json
 from kgbench.plugins.exchange import agentic
 from kgbench.plugins.exchange.cells import Cell, cells
 from kgbench.plugins.exchange.judge_scores import JudgeCell
 from kgbench.rdf.declared import shipped
+from kgbench.record.rubrics import Rubric
 from kgbench.scores.inference import inference
 from kgbench.statistics.intervals import CONFIDENCE, Bounds
 from kgbench.store.iris import slug
@@ -182,7 +181,7 @@ def _judge_metric(run: OutgoingRun, judge_cell: JudgeCell) -> Json:
         judge["temperature"] = temperature
     scoring: dict[str, Json] = {
         "judges": [judge],
-        "input_prompt": prompt_template(rubric),
+        "input_prompt": rubric.prompt(),
         "additional_details": {"rubric": rubric.iri, "kind": rubric.kind},
     }
     if judge_cell.repeated:

@@ -10,13 +10,13 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.exports.outgoing_run import ExportRequest, read
-from kgbench.judges.dialogues import newest_judgeable_run
 from kgbench.pages.conversation import conversation
 from kgbench.pages.judgements import judged_by, judgements
 from kgbench.pages.snapshot import MemoryView
 from kgbench.plugins.exchange import every_eval_ever
 from kgbench.plugins.exchange.judge_scores import judge_cells
 from kgbench.publish.redaction import RedactionLevel
+from kgbench.run_selection import newest_judgeable_run
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE, KGB
 from tests.support.commands import printed as call

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The analyses of this plug-in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgbench.analysis.registry import Entry, Purpose
+
+INDEX: Mapping[str, Entry] = {
+    "agreement": Entry(
+        "kgbench.plugins.judging.agreement:agreement",
+        Purpose.JUDGES,
+        "Measure the agreement of judges with executed outcomes and each other.",
+        "kgbench.plugins.judging.agreement_map:AGREEMENT",
+    ),
+    "calibration": Entry(
+        "kgbench.plugins.judging.calibrations:calibration",
+        Purpose.JUDGES,
+        "Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.",  # noqa: E501
+    ),
+    "judged-means": Entry(
+        "kgbench.plugins.judging.judged_means:judged_means",
+        Purpose.JUDGES,
+        "Estimate mean scores from judges, corrected by the items whose truth is known.",
+    ),
+    "disagreements": Entry(
+        "kgbench.plugins.judging.disagreements:disagreements",
+        Purpose.JUDGES,
+        "List the dialogues on which judges disagree with execution or with each other.",
+    ),
+}

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Pages on which people decide, by declared rubrics, about stored dialogues."""

@@ -22,7 +22,12 @@ from kgbench.datasets.text2kgbench import Part
 from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
-from kgbench.importers.text2kgbench_catalogue import ontology_iri, turtle_differences
+from kgbench.importers.text2kgbench_catalogue import (
+    SUITE,
+    ontology_iri,
+    part_task,
+    turtle_differences,
+)
 from kgbench.importers.text2kgbench_responses import (
     OntologyResponses,
     Response,
@@ -30,7 +35,6 @@ from kgbench.importers.text2kgbench_responses import (
     response_sets,
     unread_files,
 )
-from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
 from kgbench.on_demand import Repeatable
 from kgbench.rdf import canonical_json, digest

@@ -8,6 +8,7 @@ import leaves nothing visible, and the next one drops what it left.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePosixPath
@@ -85,7 +86,7 @@ class _RunPart:
         self._imported = imported
         self._progress = progress
         self._recorder = Recorder(store.iris, imported.run_id, imported.pass_id)
-        self._counts = _Counts()
+        self._counts: Counter[str] = Counter()
         self.graphs: list[str] = []
 
     @property
@@ -109,13 +110,32 @@ class _RunPart:
                 f"than {imported.suite}: import them into a separate store"
             )
         self.graphs = [graph for graph, registered in present.items() if not registered]
-        if not self.graphs:
-            for dialogue, evaluations in imported.items:
-                self._counts.add(dialogue, evaluations)
-            return
-        store.drop(self.graphs)  # what an interrupted import left
-        content = _content(imported, recorder, self._counts, self._progress)
-        yield from (block for block in content if not present.get(block.graph, False))
+        if self.graphs:
+            store.drop(self.graphs)  # what an interrupted import left
+        for block in self._content():
+            if not present.get(block.graph, False):
+                yield block
+
+    def _content(self) -> Iterator[Block]:
+        """Yield the blocks of each dialogue and of its evaluations, and count them."""
+        recorder = self._recorder
+        executions: set[str] = set()
+        for dialogue, evaluations in self._imported.items:
+            scores = sum(len(evaluation.scores) for evaluation in evaluations)
+            self._counts.update(dialogues=1, answers=len(dialogue.turns), scores=scores)
+            if not self.graphs:
+                continue
+            lines = _dialogue(dialogue, recorder)
+            execution = dialogue.iri.rpartition("/")[0]
+            if execution not in executions:
+                executions.add(execution)
+                lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
+            yield Block(recorder.run_graph, lines)
+            for evaluation in evaluations:
+                agreed = _with_agreement(evaluation, self._imported.agreements)
+                yield recorder.evaluation_block(agreed, dialogue)
+            if self._progress is not None:
+                self._progress(1)
 
     def closing(self) -> list[Block]:
         """Return the entries of the catalogue, and the descriptions of the run and its pass."""
@@ -125,22 +145,21 @@ class _RunPart:
         return [entries, *_run_and_pass_blocks(self._imported, self._recorder)]
 
     def summary(self) -> Summary:
-        already_there = not self.graphs
-        return _summary(self._imported, self._recorder, self._counts, already_there=already_there)
-
-
-@dataclass(slots=True)
-class _Counts:
-    """Counts of imported dialogues, answers and scores."""
-
-    dialogues: int = 0
-    answers: int = 0
-    scores: int = 0
-
-    def add(self, dialogue: Dialogue, evaluations: Iterable[Evaluation]) -> None:
-        self.dialogues += 1
-        self.answers += len(dialogue.turns)
-        self.scores += sum(len(evaluation.scores) for evaluation in evaluations)
+        imported = self._imported
+        return Summary(
+            source=imported.source,
+            run=self.run,
+            suite=imported.suite,
+            generation=imported.generation,
+            dialogues=self._counts["dialogues"],
+            answers=self._counts["answers"],
+            labels=len({task.label for task in imported.tasks.values()}),
+            cases=len(imported.cases),
+            models=tuple(model.setup.model_id for model in imported.models.values()),
+            scores=self._counts["scores"],
+            already_there=not self.graphs,
+            missing_scores=tuple(imported.missing_scores),
+        )
 
 
 def repeated(store: Store, run: str) -> dict[str, int]:
@@ -182,29 +201,6 @@ def _run_and_pass_blocks(imported: ImportedRun, recorder: Recorder) -> list[Bloc
             kind="published", started=imported.started, ended=imported.ended, agent=agent
         )
     return blocks
-
-
-def _content(
-    imported: ImportedRun,
-    recorder: Recorder,
-    counts: _Counts,
-    progress: Callable[[int], None] | None,
-) -> Iterator[Block]:
-    """Yield the blocks of each dialogue and of its evaluations."""
-    executions: set[str] = set()
-    for dialogue, evaluations in imported.items:
-        counts.add(dialogue, evaluations)
-        lines = _dialogue(dialogue, recorder)
-        execution = dialogue.iri.rpartition("/")[0]
-        if execution not in executions:
-            executions.add(execution)
-            lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
-        yield Block(recorder.run_graph, lines)
-        for evaluation in evaluations:
-            agreed = _with_agreement(evaluation, imported.agreements)
-            yield recorder.evaluation_block(agreed, dialogue)
-        if progress is not None:
-            progress(1)
 
 
 def _with_agreement(evaluation: Evaluation, agreements: Mapping[str, str]) -> Evaluation:
@@ -267,22 +263,3 @@ def _suite(store: Store, name: str) -> list[str]:
 
 def _suite_iri(iris: Iris, name: str) -> str:
     return iris.mint("suite", suite=name)
-
-
-def _summary(
-    imported: ImportedRun, recorder: Recorder, counts: _Counts, *, already_there: bool
-) -> Summary:
-    return Summary(
-        source=imported.source,
-        run=recorder.run,
-        suite=imported.suite,
-        generation=imported.generation,
-        dialogues=counts.dialogues,
-        answers=counts.answers,
-        labels=len({task.label for task in imported.tasks.values()}),
-        cases=len(imported.cases),
-        models=tuple(model.setup.model_id for model in imported.models.values()),
-        scores=counts.scores,
-        already_there=already_there,
-        missing_scores=tuple(imported.missing_scores),
-    )

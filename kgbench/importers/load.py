@@ -3,17 +3,24 @@
 
 The content of a run is loaded in bulk, outside a transaction. One atomic write then makes it
 visible: its registry entry, with catalogue entries for tasks, cases and models. An interrupted
-import leaves nothing visible, and the next one drops what it left.
+import leaves nothing visible, and the next one drops what it left. Dialogues without published
+scores are judged in a pass of their own.
 """
 
 from __future__ import annotations
 
+import concurrent.futures
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePosixPath
 
+from kgbench import clock
 from kgbench.errors import ImportRefused
+from kgbench.evaluation import evaluations
+from kgbench.execution.dialogues import judge_dialogues
+from kgbench.execution.engines import engine_label
+from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.undeclared import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
@@ -21,10 +28,12 @@ from kgbench.rdf import boolean, string
 from kgbench.record.entries import case_entry, model_entry, task_entry
 from kgbench.record.recorder import Recorder
 from kgbench.scoring.agreement import agreement_of_error
-from kgbench.store.iris import Iris
+from kgbench.software import this_software
+from kgbench.store.iris import Iris, id_from
 from kgbench.store.loading_together import LoadingTogether
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
+from kgbench.tasks import catalogue
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS
 
 
@@ -120,8 +129,8 @@ class _RunPart:
         """Yield the blocks of each dialogue and of its evaluations, and count them."""
         recorder = self._recorder
         executions: set[str] = set()
-        for dialogue, evaluations in self._imported.items:
-            scores = sum(len(evaluation.scores) for evaluation in evaluations)
+        for dialogue, published in self._imported.items:
+            scores = sum(len(evaluation.scores) for evaluation in published)
             self._counts.update(dialogues=1, answers=len(dialogue.turns), scores=scores)
             if not self.graphs:
                 continue
@@ -131,7 +140,7 @@ class _RunPart:
                 executions.add(execution)
                 lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
             yield Block(recorder.run_graph, lines)
-            for evaluation in evaluations:
+            for evaluation in published:
                 agreed = _with_agreement(evaluation, self._imported.agreements)
                 yield recorder.evaluation_block(agreed, dialogue)
             if self._progress is not None:
@@ -263,3 +272,40 @@ def _suite(store: Store, name: str) -> list[str]:
 
 def _suite_iri(iris: Iris, name: str) -> str:
     return iris.mint("suite", suite=name)
+
+
+def judge_unjudged(
+    store: Store, run: ImportedRun, executor: concurrent.futures.Executor, limits: JudgeLimits
+) -> int:
+    """Judge the dialogues of an imported run that have no published scores, in a separate pass.
+
+    The run must be in the store. Returns the number of new scores, or 0 if the store already has
+    the pass. An interrupted pass leaves nothing visible.
+    """
+    recorder = Recorder(store.iris, run.run_id, id_from(f"{run.run_id}/import"))
+    if not run.unjudged or is_registered(store, recorder):
+        return 0
+    classes = {task.iri: catalogue.task_class(task.task_class) for task in run.tasks.values()}
+    started, scores = clock.now(), 0
+
+    def blocks() -> Iterator[Block]:
+        nonlocal scores
+        for dialogue, verdicts in judge_dialogues(run.unjudged, executor, limits):
+            judged_evaluations = evaluations(
+                classes[dialogue.task], dialogue, verdicts, recorder.evaluation_iri
+            )
+            scores += sum(len(evaluation.scores) for evaluation in judged_evaluations)
+            yield from (recorder.evaluation_block(each, dialogue) for each in judged_evaluations)
+
+    store.drop([recorder.pass_graph])
+    store.bulk_load(blocks())
+    software = this_software()
+    pass_blocks = recorder.pass_blocks(
+        kind="import",
+        started=started,
+        ended=clock.now(),
+        agent=software.iri(store.iris),
+        engine=engine_label(limits.engine),
+    )
+    store.write([Block(store.iris.catalogue, software.entry(store.iris)), *pass_blocks])
+    return scores

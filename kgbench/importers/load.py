@@ -22,7 +22,7 @@ from kgbench.execution.dialogues import judge_dialogues
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
-from kgbench.importers.undeclared import descriptions
+from kgbench.importers.metrics import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
 from kgbench.record.entries import case_entry, model_entry, task_entry
@@ -246,7 +246,8 @@ def _catalogue(store: Store, imported: ImportedRun) -> list[str]:
     def is_known(iri: str) -> bool:
         return _holds(store, iris.catalogue, f"<{iri}> a ?kind .")
 
-    return lines + descriptions(imported, iris, is_known)
+    tasks, undeclared = imported.tasks.values(), imported.undeclared_metrics.values()
+    return lines + descriptions(tasks, undeclared, iris, is_known)
 
 
 def _model(store: Store, model: ImportedModel) -> list[str]:

@@ -242,7 +242,7 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "net.limits",
         "publish.redaction",
         "rdf",
-        "record",
+        "record.recorder",
         "record.withheld",
         "scoring.aggregation",
         "software",

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bench.harness import Result, measure
 from kgbench.datasets import text2kgbench
+from kgbench.importers.text2kgbench_catalogue import SUITE, part_task
 from kgbench.importers.text2kgbench_responses import response_sets
-from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Case, Executor
 from kgbench.scoring import stems
 from kgbench.scoring.fact_extraction import published_scores

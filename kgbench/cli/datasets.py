@@ -169,7 +169,7 @@ def _installed(
     from kgbench.datasets import install as installing
     from kgbench.datasets import installers
     from kgbench.datasets.text2kgbench import parts, read_part
-    from kgbench.importers.text2kgbench_tasks import part_tasks
+    from kgbench.importers.text2kgbench_catalogue import part_tasks
 
     def tasks(root: Path) -> list[dict[str, Json]]:
         return [task for part in parts(root) for task in part_tasks(read_part(root, *part))]

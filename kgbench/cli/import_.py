@@ -156,8 +156,7 @@ def _with_scores(store: Store, run: ImportedRun) -> Summary:
     """Load a run, and judge its responses without published scores."""
     from kgbench.execution.judging import JudgeLimits
     from kgbench.execution.pools import executor
-    from kgbench.importers.first_judgement import judge_unjudged
-    from kgbench.importers.load import load
+    from kgbench.importers.load import judge_unjudged, load
 
     summary = load(store, run)
     if not run.unjudged:

@@ -17,10 +17,9 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from kgbench import rdf
 from kgbench.errors import ProviderError
 from kgbench.model import Json
 
@@ -55,15 +54,6 @@ _COMMENTS: Final = re.compile(r"\A(?:[ \t]*:[^\n]*\n|\s+)+")
 _EXCEPTION: Final = re.compile(r"\b[A-Z]\w{2,60}(?:Error|Exception)\b")
 _ONE_WORD: Final = re.compile(r"[\w.:-]{1,100}")
 _STATUSES: Final = range(100, 600)
-
-
-def turns(messages: Sequence[str], answerer: str = "assistant") -> list[tuple[str, str]]:
-    """Return the messages with their roles, ``user`` first.
-
-    Lone surrogates, which JSON in UTF-8 cannot represent, become U+FFFD.
-    """
-    roles = ("user", answerer)
-    return [(roles[k % 2], rdf.storable(text).value) for k, text in enumerate(messages)]
 
 
 def mapping(value: Json) -> Mapping[str, Any]:

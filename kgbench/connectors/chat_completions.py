@@ -16,7 +16,6 @@ from kgbench.connectors.bodies import (
     mapping,
     reason_of,
     text_of,
-    turns,
     written,
 )
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
@@ -48,18 +47,10 @@ _THOUGHTS = ("thinking", "reasoning", "reasoning_content", "thought")
 
 def request(setup: ModelSetup, model_request: Request) -> dict[str, Json]:
     """Return the request body for the next answer, with the sampling parameters that are set."""
-    if not model_request.tools:
-        messages = [{"role": role, "content": text} for role, text in turns(model_request.messages)]
-        return {"model": setup.model_id, "messages": messages, **sampling(setup)}
-    structured = conversation(model_request.messages, model_request.states)
-    with_tools = [entry for message in structured for entry in _messages(message)]
+    messages = [entry for item in conversation(model_request) for entry in _messages(item)]
     tools = [{"type": "function", "function": _function(tool)} for tool in model_request.tools]
-    return {
-        "model": setup.model_id,
-        "messages": with_tools,
-        "tools": tools,
-        **sampling(setup),
-    }
+    body: dict[str, Json] = {"model": setup.model_id, "messages": messages}
+    return {**body, **({"tools": tools} if tools else {}), **sampling(setup)}
 
 
 def _function(tool: Tool) -> dict[str, Json]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declarations of connectors: their options, their server, and the extra with their SDK.
+"""Declarations of connectors: their options, server and tool calling, and the extra of their SDK.
 
 Built-in connectors have a constant ``DECLARED``, which the documentation and ``kgbench doctor``
 use; connectors of other packages may have one.
@@ -14,7 +14,11 @@ from kgbench.connectors import find, names
 from kgbench.connectors.options import Option, read, sampling
 from kgbench.connectors.servers import Service
 from kgbench.connectors.tool_source import tool_source
+from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
+
+OPTION = "toolProtocol"
+NATIVE, TEXT = "native", "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +64,21 @@ def declarations() -> dict[str, Declaration]:
     return {
         name: module.DECLARED for name, module in modules.items() if hasattr(module, "DECLARED")
     }
+
+
+def is_native(setup: ModelSetup, plan: str | None = None) -> bool:
+    """Return whether ``setup`` is offered tools by its provider's own tool calling.
+
+    Its option ``toolProtocol`` decides, else the ``plan``, else whether the connector supports tool
+    calling. Raises :class:`~kgbench.errors.ModelSpecError` if ``native`` is requested of a
+    connector without tool calling.
+    """
+    declared: Declaration | None = getattr(find(setup.connector), "DECLARED", None)
+    able = declared is not None and declared.native_tools(setup)
+    chosen = setup.options.get(OPTION) or plan or (NATIVE if able else TEXT)
+    if chosen == NATIVE and not able:
+        raise ModelSpecError(
+            f"{setup.spec}: the connector {setup.connector} has no tool calling of its own; "
+            f"leave out {OPTION}, or give this model the option {OPTION}={TEXT}"
+        )
+    return bool(chosen == NATIVE)

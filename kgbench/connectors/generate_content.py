@@ -15,7 +15,6 @@ from kgbench.connectors.bodies import (
     reason_of,
     text_of,
     total,
-    turns,
     written,
 )
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, parsed, state_of
@@ -44,14 +43,7 @@ _KEY = {False: "output", True: "error"}  # documented keys of a functionResponse
 
 def request_contents(request: Request) -> list[dict[str, Json]]:
     """Return the messages as contents; the API rejects blank ones, so they get a placeholder."""
-    if request.tools:
-        return [
-            _turn(message) for message in conversation(request.messages, request.states, ids=False)
-        ]
-    return [
-        {"role": role, "parts": [{"text": text if text.strip() else UNSAID}]}
-        for role, text in turns(request.messages, answerer="model")
-    ]
+    return [_turn(message) for message in conversation(request, ids=False)]
 
 
 def _turn(message: ToolMessage) -> dict[str, Json]:

@@ -15,7 +15,6 @@ from kgbench.connectors.bodies import (
     reason_of,
     text_of,
     total,
-    turns,
 )
 from kgbench.connectors.tool_messages import (
     CallResult,
@@ -41,14 +40,7 @@ def request(model_request: Request) -> dict[str, Json]:
 
     The API rejects blank ones.
     """
-    if not model_request.tools:
-        return {
-            "messages": [
-                {"role": role, "content": text if text.strip() else UNSAID}
-                for role, text in turns(model_request.messages)
-            ]
-        }
-    structured = conversation(model_request.messages, model_request.states)
+    messages = [_turn(message) for message in conversation(model_request)]
     tools = [
         {
             "name": tool.name,
@@ -57,7 +49,7 @@ def request(model_request: Request) -> dict[str, Json]:
         }
         for tool in model_request.tools
     ]
-    return {"messages": [_turn(message) for message in structured], "tools": tools}
+    return {"messages": messages, **({"tools": tools} if tools else {})}
 
 
 def _turn(message: ToolMessage) -> dict[str, Json]:

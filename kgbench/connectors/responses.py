@@ -15,7 +15,6 @@ from kgbench.connectors.bodies import (
     mapping,
     reason_of,
     text_of,
-    turns,
     written,
 )
 from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
@@ -48,14 +47,12 @@ def request(setup: ModelSetup, model_request: Request) -> dict[str, Json]:
     overrides the choice.
     """
     body: dict[str, Json] = {"model": setup.model_id, "store": False, **sampling(setup)}
+    body["input"] = [item for message in conversation(model_request) for item in _items(message)]
     if not model_request.tools:
-        messages = [{"role": role, "content": text} for role, text in turns(model_request.messages)]
-        return {**body, "input": messages}
+        return body
     if "reasoning" in setup.sampling or _REASONING.match(setup.model_id):
         body.setdefault("include", [_ENCRYPTED])
-    structured = conversation(model_request.messages, model_request.states)
-    items = [item for messages in structured for item in _items(messages)]
-    return {**body, "input": items, "tools": [_function(tool) for tool in model_request.tools]}
+    return {**body, "tools": [_function(tool) for tool in model_request.tools]}
 
 
 def _function(tool: Tool) -> dict[str, Json]:

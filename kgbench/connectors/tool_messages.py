@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversations with tool calls and results, as structured messages for native tool calling.
+"""Conversations as messages of providers' protocols, with tool calls and results.
 
-The record is text (:mod:`kgbench.tools.wording`), which this module parses into calls and results.
+The record is text (:mod:`kgbench.tools.wording`); where tools are offered natively, this module
+parses it into calls and results.
 If the provider needs more than text back, the recorded state of the reply is sent instead, as it
 was received (:class:`kgbench.model.Reply`).
 """
@@ -16,7 +17,7 @@ from typing import Final, NamedTuple
 
 from kgbench import rdf
 from kgbench.connectors.bodies import text_of
-from kgbench.model import Json
+from kgbench.model import Json, Request
 from kgbench.tool_calls import ToolCall, ToolOutcome
 from kgbench.tools import arguments, wording
 
@@ -48,25 +49,25 @@ class ToolMessage(NamedTuple):
     state: Json = None
 
 
-def conversation(
-    messages: Sequence[str], states: Sequence[str | None] = (), *, ids: bool = True
-) -> Iterator[ToolMessage]:
-    """Yield the messages of a conversation with tools, parsed into calls and results.
+def conversation(request: Request, *, ids: bool = True) -> Iterator[ToolMessage]:
+    """Yield the messages of a request; if it offers tools, parsed into calls and results.
 
-    ``states`` are the states of the answers, in order. With ``ids``, calls without an id get one.
-    Malformed calls and their results stay text; the note about the remaining budget is added to
-    the last result. Lone surrogates become U+FFFD.
+    With ``ids``, calls without an id get one. Malformed calls and their results stay text; the note
+    about the remaining budget is added to the last result. Lone surrogates, which JSON in UTF-8
+    cannot represent, become U+FFFD.
     """
     calls: tuple[ToolCall, ...] = ()
-    for k, message in enumerate(messages):
+    for k, message in enumerate(request.messages):
         clean = rdf.storable(message).value
-        if k % 2:
+        if not request.tools:
+            yield ToolMessage(of_model=k % 2 == 1, text=clean)
+        elif k % 2:
             text, parsed_calls = wording.split_calls(clean)
             calls = tuple(
                 replace(item, id=f"call_{k}_{i}") if ids and item.id is None else item
                 for i, item in enumerate(parsed_calls)
             )
-            state = states[k // 2] if k // 2 < len(states) else None
+            state = request.states[k // 2] if k // 2 < len(request.states) else None
             yield _of_model(text, calls, state)
         else:
             yield _to_model(clean, calls)

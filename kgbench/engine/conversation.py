@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kgbench import clock
-from kgbench.connectors import CallAbandoned, extraction, tool_protocol
+from kgbench.connectors import CallAbandoned, declared, extraction
 from kgbench.engine import planning
 from kgbench.engine.calls import Channel, outcome
 from kgbench.engine.planning import PlannedDialogue
@@ -69,7 +69,7 @@ class Conversation:
         self._run = run
         self._stored = stored
         exercise, model = planned.exercise, planned.model
-        native = tool_protocol.NATIVE if planned.native else tool_protocol.TEXT
+        native = declared.NATIVE if planned.native else declared.TEXT
         self._dialogue = Dialogue(
             iri=run.recorder.dialogue_iri(
                 model.label,

@@ -3,27 +3,37 @@
 
 The content of a run is loaded in bulk, outside a transaction. One atomic write then makes it
 visible: its registry entry, with catalogue entries for tasks, cases and models. An interrupted
-import leaves nothing visible, and the next one drops what it left.
+import leaves nothing visible, and the next one drops what it left. Dialogues without published
+scores are judged in a pass of their own.
 """
 
 from __future__ import annotations
 
+import concurrent.futures
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePosixPath
 
+from kgbench import clock
 from kgbench.errors import ImportRefused
+from kgbench.evaluation import evaluations
+from kgbench.execution.dialogues import judge_dialogues
+from kgbench.execution.engines import engine_label
+from kgbench.execution.judging import JudgeLimits
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
-from kgbench.importers.undeclared import descriptions
+from kgbench.importers.metrics import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
 from kgbench.record.entries import case_entry, model_entry, task_entry
 from kgbench.record.recorder import Recorder
 from kgbench.scoring.agreement import agreement_of_error
-from kgbench.store.iris import Iris
+from kgbench.software import this_software
+from kgbench.store.iris import Iris, id_from
 from kgbench.store.loading_together import LoadingTogether
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
+from kgbench.tasks import catalogue
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SKOS
 
 
@@ -85,7 +95,7 @@ class _RunPart:
         self._imported = imported
         self._progress = progress
         self._recorder = Recorder(store.iris, imported.run_id, imported.pass_id)
-        self._counts = _Counts()
+        self._counts: Counter[str] = Counter()
         self.graphs: list[str] = []
 
     @property
@@ -109,13 +119,32 @@ class _RunPart:
                 f"than {imported.suite}: import them into a separate store"
             )
         self.graphs = [graph for graph, registered in present.items() if not registered]
-        if not self.graphs:
-            for dialogue, evaluations in imported.items:
-                self._counts.add(dialogue, evaluations)
-            return
-        store.drop(self.graphs)  # what an interrupted import left
-        content = _content(imported, recorder, self._counts, self._progress)
-        yield from (block for block in content if not present.get(block.graph, False))
+        if self.graphs:
+            store.drop(self.graphs)  # what an interrupted import left
+        for block in self._content():
+            if not present.get(block.graph, False):
+                yield block
+
+    def _content(self) -> Iterator[Block]:
+        """Yield the blocks of each dialogue and of its evaluations, and count them."""
+        recorder = self._recorder
+        executions: set[str] = set()
+        for dialogue, published in self._imported.items:
+            scores = sum(len(evaluation.scores) for evaluation in published)
+            self._counts.update(dialogues=1, answers=len(dialogue.turns), scores=scores)
+            if not self.graphs:
+                continue
+            lines = _dialogue(dialogue, recorder)
+            execution = dialogue.iri.rpartition("/")[0]
+            if execution not in executions:
+                executions.add(execution)
+                lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
+            yield Block(recorder.run_graph, lines)
+            for evaluation in published:
+                agreed = _with_agreement(evaluation, self._imported.agreements)
+                yield recorder.evaluation_block(agreed, dialogue)
+            if self._progress is not None:
+                self._progress(1)
 
     def closing(self) -> list[Block]:
         """Return the entries of the catalogue, and the descriptions of the run and its pass."""
@@ -125,22 +154,21 @@ class _RunPart:
         return [entries, *_run_and_pass_blocks(self._imported, self._recorder)]
 
     def summary(self) -> Summary:
-        already_there = not self.graphs
-        return _summary(self._imported, self._recorder, self._counts, already_there=already_there)
-
-
-@dataclass(slots=True)
-class _Counts:
-    """Counts of imported dialogues, answers and scores."""
-
-    dialogues: int = 0
-    answers: int = 0
-    scores: int = 0
-
-    def add(self, dialogue: Dialogue, evaluations: Iterable[Evaluation]) -> None:
-        self.dialogues += 1
-        self.answers += len(dialogue.turns)
-        self.scores += sum(len(evaluation.scores) for evaluation in evaluations)
+        imported = self._imported
+        return Summary(
+            source=imported.source,
+            run=self.run,
+            suite=imported.suite,
+            generation=imported.generation,
+            dialogues=self._counts["dialogues"],
+            answers=self._counts["answers"],
+            labels=len({task.label for task in imported.tasks.values()}),
+            cases=len(imported.cases),
+            models=tuple(model.setup.model_id for model in imported.models.values()),
+            scores=self._counts["scores"],
+            already_there=not self.graphs,
+            missing_scores=tuple(imported.missing_scores),
+        )
 
 
 def repeated(store: Store, run: str) -> dict[str, int]:
@@ -184,29 +212,6 @@ def _run_and_pass_blocks(imported: ImportedRun, recorder: Recorder) -> list[Bloc
     return blocks
 
 
-def _content(
-    imported: ImportedRun,
-    recorder: Recorder,
-    counts: _Counts,
-    progress: Callable[[int], None] | None,
-) -> Iterator[Block]:
-    """Yield the blocks of each dialogue and of its evaluations."""
-    executions: set[str] = set()
-    for dialogue, evaluations in imported.items:
-        counts.add(dialogue, evaluations)
-        lines = _dialogue(dialogue, recorder)
-        execution = dialogue.iri.rpartition("/")[0]
-        if execution not in executions:
-            executions.add(execution)
-            lines += recorder.execution_triples(execution, dialogue.model, dialogue.task)
-        yield Block(recorder.run_graph, lines)
-        for evaluation in evaluations:
-            agreed = _with_agreement(evaluation, imported.agreements)
-            yield recorder.evaluation_block(agreed, dialogue)
-        if progress is not None:
-            progress(1)
-
-
 def _with_agreement(evaluation: Evaluation, agreements: Mapping[str, str]) -> Evaluation:
     """Add to each score that is an error the agreement that it stands for."""
     added = {
@@ -241,7 +246,8 @@ def _catalogue(store: Store, imported: ImportedRun) -> list[str]:
     def is_known(iri: str) -> bool:
         return _holds(store, iris.catalogue, f"<{iri}> a ?kind .")
 
-    return lines + descriptions(imported, iris, is_known)
+    tasks, undeclared = imported.tasks.values(), imported.undeclared_metrics.values()
+    return lines + descriptions(tasks, undeclared, iris, is_known)
 
 
 def _model(store: Store, model: ImportedModel) -> list[str]:
@@ -269,20 +275,38 @@ def _suite_iri(iris: Iris, name: str) -> str:
     return iris.mint("suite", suite=name)
 
 
-def _summary(
-    imported: ImportedRun, recorder: Recorder, counts: _Counts, *, already_there: bool
-) -> Summary:
-    return Summary(
-        source=imported.source,
-        run=recorder.run,
-        suite=imported.suite,
-        generation=imported.generation,
-        dialogues=counts.dialogues,
-        answers=counts.answers,
-        labels=len({task.label for task in imported.tasks.values()}),
-        cases=len(imported.cases),
-        models=tuple(model.setup.model_id for model in imported.models.values()),
-        scores=counts.scores,
-        already_there=already_there,
-        missing_scores=tuple(imported.missing_scores),
+def judge_unjudged(
+    store: Store, run: ImportedRun, executor: concurrent.futures.Executor, limits: JudgeLimits
+) -> int:
+    """Judge the dialogues of an imported run that have no published scores, in a separate pass.
+
+    The run must be in the store. Returns the number of new scores, or 0 if the store already has
+    the pass. An interrupted pass leaves nothing visible.
+    """
+    recorder = Recorder(store.iris, run.run_id, id_from(f"{run.run_id}/import"))
+    if not run.unjudged or is_registered(store, recorder):
+        return 0
+    classes = {task.iri: catalogue.task_class(task.task_class) for task in run.tasks.values()}
+    started, scores = clock.now(), 0
+
+    def blocks() -> Iterator[Block]:
+        nonlocal scores
+        for dialogue, verdicts in judge_dialogues(run.unjudged, executor, limits):
+            judged_evaluations = evaluations(
+                classes[dialogue.task], dialogue, verdicts, recorder.evaluation_iri
+            )
+            scores += sum(len(evaluation.scores) for evaluation in judged_evaluations)
+            yield from (recorder.evaluation_block(each, dialogue) for each in judged_evaluations)
+
+    store.drop([recorder.pass_graph])
+    store.bulk_load(blocks())
+    software = this_software()
+    pass_blocks = recorder.pass_blocks(
+        kind="import",
+        started=started,
+        ended=clock.now(),
+        agent=software.iri(store.iris),
+        engine=engine_label(limits.engine),
     )
+    store.write([Block(store.iris.catalogue, software.entry(store.iris)), *pass_blocks])
+    return scores

@@ -1,19 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mapping of the names of published scores to metrics of kgbench.
+"""Metrics of published scores, and descriptions of those that kgbench does not declare.
 
 If a task class is declared in the same version, its scores are the declared metrics. Other scores
-get an IRI of the same pattern and are collected, so that the import can describe them.
+get an IRI of the same pattern. Their metrics and task classes are described from the results, so
+that the same queries find these scores as all others. A declaration in a later kgbench replaces
+this description.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgbench.errors import TaskError
-from kgbench.model import Metric, TaskClass
+from kgbench.model import Metric, Task, TaskClass
+from kgbench.rdf import boolean, double, integer, storable, string
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue, successors
+from kgbench.vocab import DQV, KGB, RDF, RDFS, SCHEMA, SKOS
 
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as the shapes of tasks require
+
+_MAIN_METRICS = (  # names of main metrics of known kinds of task classes, best first
+    "max_combined",
+    "combinedF1",
+    "last_f1measure",
+    "f1",
+    "listTrimF1",
+    "normAnswerF1Score",
+    "norm_f-measure",
+    "persons_agreement",
+)
 _AGGREGATIONS = ("last", "max", "mean", "meanExt")  # as the shapes of metrics require
 
 
@@ -108,3 +126,131 @@ def declared_class(task_class: str, version: str) -> TaskClass | None:
     except TaskError:
         return None
     return declared if declared.version == version else None
+
+
+def descriptions(
+    tasks: Collection[Task],
+    undeclared: Collection[UndeclaredMetric],
+    iris: Iris,
+    is_known: Callable[[str], bool],
+) -> list[str]:
+    """Return triples about every undeclared task class and metric of a run with ``tasks``.
+
+    A task class (IRI) that ``is_known`` from an earlier run keeps its description; only new metrics
+    and tasks are added.
+    """
+    lines = [line for metric in undeclared for line in _metric(metric)]
+    for task_class, version in sorted({(task.task_class, task.version) for task in tasks}):
+        key = (task_class, version)
+        metrics = [m for m in undeclared if (m.task_class, m.version) == key]
+        node = f"<{iris.mint('taskClass', task_class=task_class, version=version)}>"
+        lines += [f"{node} <{KGB.metric}> <{metric.iri}> ." for metric in metrics]
+        if metrics and not is_declared(task_class, version):
+            if not is_known(node[1:-1]):
+                lines += _task_class(node, task_class, version, metrics)
+            class_tasks = [task for task in tasks if (task.task_class, task.version) == key]
+            for name, task in _distinct_labels(class_tasks):
+                if not is_known(_labelled_task_iri(node, name)):
+                    lines += _labelled_task(node, name, task)
+    return lines
+
+
+def _metric(metric: UndeclaredMetric) -> list[str]:
+    node = f"<{metric.iri}>"
+    if metric.agreement_of is None:
+        definition = (
+            f"The score '{metric.name}' of {metric.task_class} {metric.version}, as it was "
+            f"published; kgbench does not declare how it is computed."
+        )
+        range_ = [f'{node} <{KGB.unbounded}> "both" .']
+    else:
+        definition = (
+            f"1 minus the absolute value of {metric.agreement_of.rpartition('/')[2]}, at least 0: "
+            f"computed by kgbench from the published score."
+        )
+        range_ = [
+            f"{node} <{KGB.agreementOf}> <{metric.agreement_of}> .",
+            f"{node} <{SCHEMA.minValue}> {double(0.0)} .",
+            f"{node} <{SCHEMA.maxValue}> {double(1.0)} .",
+        ]
+    lines = [
+        f"{node} <{RDF.type}> <{KGB.Metric}> .",
+        f"{node} <{RDF.type}> <{DQV.Metric}> .",
+        f"{node} <{RDF.type}> <{RDF.Property}> .",
+        f"{node} <{SKOS.notation}> {string(metric.name)} .",
+        f"{node} <{RDFS.label}> {string(metric.name)}@en .",
+        f"{node} <{SKOS.definition}> {string(definition)}@en .",
+        f"{node} <{SCHEMA.version}> {string(metric.version)} .",
+        f"{node} <{KGB.higherIsBetter}> {boolean(value=True)} .",
+        *range_,
+    ]
+    if metric.aggregation is not None:
+        lines.append(f"{node} <{KGB.aggregation}> {string(metric.aggregation)} .")
+        lines.append(f"{node} <{KGB.aggregationOf}> <{metric.base}> .")
+    return lines
+
+
+def _task_class(
+    node: str, task_class: str, version: str, metrics: Sequence[UndeclaredMetric]
+) -> list[str]:
+    dialogue_metrics = [metric for metric in metrics if metric.aggregation]  # of whole dialogues
+    by_name = {metric.name: metric.iri for metric in dialogue_metrics or metrics}
+    errors = {metric.agreement_of for metric in metrics}
+    averaged = [iri for iri in by_name.values() if iri not in errors]
+    main = next((by_name[name] for name in _MAIN_METRICS if name in by_name), averaged[0])
+    rounds = 3 if dialogue_metrics else 1
+    definition = (
+        f"The task class {task_class} {version} of LLM-KG-Bench, known from published results only."
+    )
+    return [
+        f"{node} <{RDF.type}> <{KGB.TaskClass}> .",
+        f"{node} <{SKOS.notation}> {string(task_class)} .",
+        f"{node} <{SCHEMA.softwareVersion}> {string(version)} .",
+        f"{node} <{RDFS.label}> {string(task_class)}@en .",
+        f"{node} <{SKOS.definition}> {string(definition)}@en .",
+        f"{node} <{KGB.maxRounds}> {integer(rounds)} .",
+        f"{node} <{KGB.mainMetric}> <{main}> .",
+    ]
+
+
+def _labelled_task_iri(task_class: str, label: str) -> str:
+    """Return the IRI of a labelled task."""
+    return f"{task_class[1:-1]}/{slug(label)}"
+
+
+def _distinct_labels(tasks: Iterable[Task]) -> list[tuple[str, Task]]:
+    """Sort tasks by label; the size is appended to labels that several tasks share."""
+    by_label: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_label.setdefault(task.label, []).append(task)
+    named = {
+        label if len(same) == 1 else f"{label}-{task.parameters.get('size', 'unsized')}": task
+        for label, same in by_label.items()
+        for task in same
+    }
+    return sorted(named.items(), key=lambda item: item[0])
+
+
+def _labelled_task(task_class: str, name: str, task: Task) -> list[str]:
+    """Describe a task as one of the labelled tasks of its class.
+
+    Parameters that no task class could declare are left out.
+    """
+    iri = _labelled_task_iri(task_class, name)
+    node = f"<{iri}>"
+    lines = [
+        f"{task_class} <{KGB.labelledTask}> {node} .",
+        f"{node} <{RDF.type}> <{KGB.LabelledTask}> .",
+        f"{node} <{SKOS.notation}> {string(name)} .",
+    ]
+    for parameter, value in task.parameters.items():
+        if _PARAMETER.fullmatch(parameter) and (isinstance(value, str) or type(value) is int):
+            setting = f"<{iri}/{slug(parameter)}>"
+            term = string(storable(value).value) if isinstance(value, str) else integer(value)
+            lines += [
+                f"{node} <{KGB.setting}> {setting} .",
+                f"{setting} <{RDF.type}> <{KGB.Setting}> .",
+                f"{setting} <{KGB.parameterName}> {string(parameter)} .",
+                f"{setting} <{KGB.parameterValue}> {term} .",
+            ]
+    return lines

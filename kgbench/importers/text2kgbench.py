@@ -15,14 +15,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import overload
 
 from kgbench.datasets import text2kgbench, text2kgbench_prompts
 from kgbench.datasets.text2kgbench import Part
 from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
-from kgbench.importers.text2kgbench_catalogue import ontology_iri, turtle_differences
+from kgbench.importers.text2kgbench_catalogue import (
+    SUITE,
+    ontology_iri,
+    part_task,
+    turtle_differences,
+)
 from kgbench.importers.text2kgbench_responses import (
     OntologyResponses,
     Response,
@@ -30,7 +34,6 @@ from kgbench.importers.text2kgbench_responses import (
     response_sets,
     unread_files,
 )
-from kgbench.importers.text2kgbench_tasks import SUITE, part_task
 from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
 from kgbench.on_demand import Repeatable
 from kgbench.rdf import canonical_json, digest
@@ -80,7 +83,7 @@ class _Checked:
     unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
-class Parts(Sequence[ImportedPart]):
+class Parts:
     """The ontologies below ``root``, read on access.
 
     Only the last one is kept, so that memory does not grow with the data set.
@@ -94,14 +97,11 @@ class Parts(Sequence[ImportedPart]):
     def __len__(self) -> int:
         return len(self.checked)
 
-    @overload
-    def __getitem__(self, index: int) -> ImportedPart: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[ImportedPart]: ...
-    def __getitem__(self, index: int | slice) -> ImportedPart | Sequence[ImportedPart]:
+    def __iter__(self) -> Iterator[ImportedPart]:
+        return (self[index] for index in range(len(self)))
+
+    def __getitem__(self, index: int) -> ImportedPart:
         """Return the ontology at an index; raises like :func:`read` if its files have changed."""
-        if isinstance(index, slice):
-            return Parts(self._root, self.checked[index])
         checked = self.checked[index]
         if self._last is None or self._last[0] != index:
             self._last = None  # release it before the next one is read

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalogue entries of an imported Text2KGBench: ontologies as OWL, subsets, cases, problems."""
+"""What Text2KGBench becomes in kgbench: tasks, ontologies as OWL, subsets, cases, problems."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ import pyoxigraph as ox
 
 from kgbench.characters import without_bom
 from kgbench.datasets import text2kgbench
-from kgbench.datasets.text2kgbench import Part
+from kgbench.datasets.text2kgbench import COLLECTIONS, Part
 from kgbench.datasets.text2kgbench_problems import KINDS, Problem
 from kgbench.errors import ImportRefused
-from kgbench.model import Case, Task
+from kgbench.model import Case, Json, Task
 from kgbench.rdf import digest, integer, string
 from kgbench.record.entries import case_entry, task_entry
 from kgbench.store.iris import Iris
+from kgbench.tasks import catalogue
 from kgbench.tasks.text2kg_turtle import BASE, class_iri, property_iri
 from kgbench.vocab import DCAT, DCTERMS, DQV, OWL, RDF, RDFS, SCHEMA, SKOS, VOID
+
+SUITE = "text2kgbench"
+SPLITS = ("train", "validation", "test", "verified", "unseen")
 
 
 def ontology_iri(part: Part) -> str:
@@ -83,9 +87,6 @@ def _term(node: str, kind: str, label: str, ontology: str) -> list[str]:
         f"{node} <{RDFS.label}> {string(label)} .",
         f"{node} <{RDFS.isDefinedBy}> {ontology} .",
     ]
-
-
-SPLITS = ("train", "validation", "test", "verified", "unseen")
 
 
 def dataset_iri(iris: Iris, *below: str) -> str:
@@ -158,3 +159,50 @@ def problem_lines(
 
 def _size(part: Part, split: str) -> int:
     return len(part.verified_test if split == "verified" else getattr(part, split))
+
+
+def part_task(
+    part: Part, split: str, task_class: str = "Text2KG", prompt: str = "published"
+) -> Task:
+    """Return the task of one split of one ontology.
+
+    For Text2KG, ``prompt`` is ``published`` (the prompts of the baselines) or ``revised``.
+    """
+    (task,) = (
+        candidate
+        for candidate in part_tasks(part)
+        if candidate["class"] == task_class
+        and candidate["parameters"]["split"] == split
+        and candidate["parameters"].get("prompt") in {None, prompt}
+    )
+    return catalogue.make_task(task_class, task["label"], task["parameters"])
+
+
+def label(part: Part, split: str, task_class: str = "Text2KG") -> str:
+    """Return a label such as ``Text2KG-wikidata-movie``, with the split unless it is ``test``."""
+    name = f"{task_class}-{COLLECTIONS[part.collection]}-{part.name}"
+    return name if split == "test" else f"{name}-{split}"
+
+
+def parameters(part: Part, split: str) -> dict[str, Json]:
+    """Return the parameters of a task that are not defaults."""
+    return {"dataset": part.collection, "ontology": part.name, "split": split}
+
+
+def part_tasks(part: Part) -> list[dict[str, Json]]:
+    """Return every task of an ontology as :func:`kgbench.datasets.home.labelled_tasks` reads it."""
+    forms: list[tuple[str, str, dict[str, Json]]] = [
+        ("Text2KG", "", {"prompt": "published"}),
+        ("Text2KG", "-revised", {"prompt": "revised"}),
+        ("Text2KGRdf", "", {}),
+    ]
+    return [
+        {
+            "class": task_class,
+            "label": label(part, split, task_class) + suffix,
+            "parameters": parameters(part, split) | form,
+        }
+        for task_class, suffix, form in forms
+        for split in ("test", "unseen")
+        if getattr(part, split)
+    ]

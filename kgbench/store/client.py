@@ -99,18 +99,10 @@ class Client:
         if first in _GRAPH_FORMS:
             return self._graph(text)
         if first == "ASK":
-            answer = self._query(text, quirks.ACCEPT_JSON)
-            return self._parsed(answer, self._boolean)
+            return self._query(text, quirks.ACCEPT_JSON, self._boolean)
         tsv = self.back_end.result_format == "tsv"
-        answer = self._query(text, quirks.ACCEPT_TSV if tsv else quirks.ACCEPT_JSON)
-        return self._parsed(answer, lambda answer: self._solutions(text, answer, tsv=tsv))
-
-    def _parsed(self, answer: Answer, parse: Callable[[Answer], _T]) -> _T:
-        """Return ``parse(answer)``; the error of an answer that cannot be read quotes it."""
-        try:
-            return parse(answer)
-        except quirks.UNREADABLE as error:
-            raise self._unreadable(answer, error) from error
+        accept = quirks.ACCEPT_TSV if tsv else quirks.ACCEPT_JSON
+        return self._query(text, accept, lambda answer: self._solutions(text, answer, tsv=tsv))
 
     def _boolean(self, answer: Answer) -> ox.QueryBoolean:
         body, shape = self._read(answer, ox.QueryResultsFormat.JSON)
@@ -146,8 +138,7 @@ class Client:
             f"({expression.replace('$value', f'?{name}')} AS ?{name}{_MARK})" for name in names
         ]
         query = around(text, variables, columns)
-        answer = self._query(query, quirks.ACCEPT_JSON)
-        document = self._parsed(answer, self._document)
+        document = self._query(query, quirks.ACCEPT_JSON, self._document)
         quirks.exact(document, names, _MARK)
         return document
 
@@ -163,9 +154,9 @@ class Client:
                 "truncate them at its limit of rows: use SELECT, or query a copy, to be sure",
                 public_url(self.back_end.query),
             )
-        answer = self._query(text, quirks.ACCEPT_GRAPH)
         scratch = ox.Store()  # ox.QueryTriples can only be created by a query
-        self._parsed(answer, lambda answer: scratch.bulk_load(*self._triples(answer)))
+        load = scratch.bulk_load
+        self._query(text, quirks.ACCEPT_GRAPH, lambda answer: load(*self._triples(answer)))
         return scratch.query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }")
 
     def _read(
@@ -182,7 +173,8 @@ class Client:
             quirks.refuse_entities(body)
         return body, shape
 
-    def _query(self, text: str, accept: str) -> Answer:
+    def _query(self, text: str, accept: str, parse: Callable[[Answer], _T]) -> _T:
+        """Return what ``parse`` makes of the answer; an error about its content quotes it."""
         headers = {"Accept": accept, "Content-Type": "application/x-www-form-urlencoded"}
         body = urlencode({"query": text}).encode("ascii")
         answer = self._send("POST", self.back_end.query, body, headers)
@@ -190,7 +182,10 @@ class Client:
             raise QueryError(f"the query cannot be run: {self._clean(answer.text())}")
         self._check(answer)
         self._refuse_partial(answer)
-        return answer
+        try:
+            return parse(answer)
+        except quirks.UNREADABLE as error:
+            raise self._unreadable(answer, error) from error
 
     # --- updates and graphs -----------------------------------------------------------------
 

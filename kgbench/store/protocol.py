@@ -91,32 +91,14 @@ class OwnedStore(Store, Protocol):
 
 
 class ReadOnly:
-    """The writing methods of a :class:`~kgbench.store.protocol.Store` that is not owned."""
+    """The writing methods of a store that is not owned, which raise :class:`StoreError`."""
 
     location: str
 
-    def write(self, blocks: Sequence[Block]) -> NoReturn:  # noqa: ARG002 - refused
-        """Raise :class:`StoreError`: a reader does not own the store."""
-        self._refuse()
+    def _refuse(self, *_: object) -> NoReturn:
+        raise StoreError(f"the store {self.location} was opened for reading")
 
-    def bulk_load(self, blocks: Iterable[Block]) -> NoReturn:  # noqa: ARG002 - refused
-        """Raise :class:`StoreError`: a reader does not own the store."""
-        self._refuse()
-
-    def drop(self, graphs: Sequence[str]) -> NoReturn:  # noqa: ARG002 - refused
-        """Raise :class:`StoreError`: a reader does not own the store."""
-        self._refuse()
-
-    def update(self, text: str) -> NoReturn:  # noqa: ARG002 - refused
-        """Raise :class:`StoreError`: a reader does not own the store."""
-        self._refuse()
-
-    def publish_soon(self) -> NoReturn:
-        """Raise :class:`StoreError`: a reader does not own the store."""
-        self._refuse()
+    write = bulk_load = drop = update = publish_soon = _refuse
 
     def settle(self) -> None:
         """Do nothing: a reader has written nothing."""
-
-    def _refuse(self) -> NoReturn:
-        raise StoreError(f"the store {self.location} was opened for reading")

@@ -17,9 +17,8 @@ from kgbench.datasets import text2kgbench as dataset
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.importers import text2kgbench
-from kgbench.importers.first_judgement import judge_unjudged
-from kgbench.importers.load import load
-from kgbench.importers.text2kgbench_tasks import part_task
+from kgbench.importers.load import judge_unjudged, load
+from kgbench.importers.text2kgbench_catalogue import part_task
 from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate

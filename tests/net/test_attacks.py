@@ -27,7 +27,7 @@ def small(monkeypatch):
     for module, name in (
         *((limits, "REPLY"), (limits, "_EXEMPT"), (endpoint, "MOST_BYTES")),
         *((connections, "MOST_BYTES"), (sources, "MAX_BYTES"), (install, "_LARGEST")),
-        (sources, "_MAX_METADATA"),
+        (sources, "_MAX_SUMS"),
     ):
         monkeypatch.setattr(module, name, MOST)
     for module, name in ((sources, "MAX_SECONDS"), (install, "_PATIENCE")):

@@ -222,7 +222,7 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "cli.option_groups",
         "cli.options",
         "clock",
-        "connectors.tool_protocol",
+        "connectors.declared",
         "datasets.damage",
         "engine.tool_turns",
         "errors",

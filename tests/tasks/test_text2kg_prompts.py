@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kgbench.datasets import home, text2kgbench
 from kgbench.datasets.text2kgbench import Part, Sentence
 from kgbench.errors import TaskError
-from kgbench.importers.text2kgbench_tasks import part_task
+from kgbench.importers.text2kgbench_catalogue import part_task
 from kgbench.model import Case, Outcome
 from kgbench.scoring.ontology_facts import Concept, Fact, Ontology, Relation, facts_json
 from kgbench.tasks import catalogue, text2kg, text2kg_rdf

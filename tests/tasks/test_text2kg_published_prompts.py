@@ -12,7 +12,7 @@ from kgbench.datasets import home, text2kgbench, text2kgbench_prompts
 from kgbench.datasets.text2kgbench import Part
 from kgbench.errors import TaskError
 from kgbench.importers import text2kgbench as importing
-from kgbench.importers.text2kgbench_tasks import part_task, part_tasks
+from kgbench.importers.text2kgbench_catalogue import part_task, part_tasks
 from kgbench.model import Case
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue, text2kg

@@ -183,7 +183,7 @@ def test_a_call_without_a_name():
 def test_names_that_providers_refuse_are_changed():
     """A tool name that providers refuse is changed in messages that are sent back."""
     answer = wording.with_calls("", [ToolCall("find it!", "{}", "a"), ToolCall("x" * 99, "{}")])
-    made = list(conversation(["Ask.", answer, "nothing"]))
+    made = list(conversation(request("Ask.", answer, "nothing")))
 
     assert [call.name for call in made[1].calls] == ["find_it_", "x" * 64]
     assert [result.call.name for result in made[2].results] == ["find_it_", "x" * 64]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sources of published results: a file, a URL, or the folder of a published site.
 
-A site states the checksums of its dumps twice: in ``SHA256SUMS`` and in its DCAT catalogue. A dump
-must match both. Files are plain, compressed, or members of a zip archive, which may be encrypted.
-They are unpacked, within a budget, to a scratch folder before they are parsed.
+The dump of a site must have the checksum in its ``SHA256SUMS``. Files are plain, compressed, or
+members of a zip archive, which may be encrypted. They are unpacked, within a budget, to a scratch
+folder before they are parsed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import gzip
 import hashlib
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,21 +19,17 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
-import pyoxigraph as ox
-
 from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
 from kgbench.importers import archives
-from kgbench.importers.rdf.parsing import FORMATS, RdfFile, stage
+from kgbench.importers.rdf.parsing import FORMATS, RdfFile
 from kgbench.net import web
 from kgbench.net.limits import Budget
-from kgbench.vocab import DCAT, SPDX
 
 SUMS = "SHA256SUMS"
-CATALOGUE = "catalog.ttl"
 DUMPS = tuple(f"data/all.nq{end}" for end in (".zst", ".gz", ".zip", ""))
 
-_MAX_METADATA = 64 << 20  # bytes of SHA256SUMS and of the catalogue
+_MAX_SUMS = 64 << 20  # bytes of SHA256SUMS
 _SUMS_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)
 
 MAX_BYTES = 8 << 30
@@ -78,7 +73,7 @@ def fetch_documents(
     ``password`` opens an encrypted archive. Raises :class:`ImportRefused`.
     """
     budget = budget or Budget(MAX_BYTES, MAX_SECONDS)
-    for folder in ("fetched", "unpacked", "notes"):
+    for folder in ("fetched", "unpacked"):
         (scratch / folder).mkdir(exist_ok=True)
     if "://" in source:
         return _from_web(source, scratch, password, budget)
@@ -115,18 +110,21 @@ def _copy(path: Path, target: Path, max_bytes: int) -> None:
 def _site(
     name: str, fetch: Fetch, scratch: Path, password: str | None, budget: Budget
 ) -> Documents:
-    """Fetch the full dump of a published site and verify its checksums."""
-    metadata = scratch / "notes"
+    """Fetch the full dump of a published site and verify its checksum."""
+    listed = _next_path(scratch / "fetched")
     try:
-        fetch(SUMS, metadata / SUMS, _MAX_METADATA)
-        fetch(CATALOGUE, metadata / CATALOGUE, _MAX_METADATA)
+        fetch(SUMS, listed, _MAX_SUMS)
     except FileNotFoundError:
         raise ImportRefused(
-            f"{name}: not a site that kgbench published: {SUMS} or {CATALOGUE} is missing; "
-            f"name a file"
+            f"{name}: not a site that kgbench published: {SUMS} is missing; name a file"
         ) from None
-    sums = _sums(metadata / SUMS, name)
-    _verify(metadata / CATALOGUE, sums.get(CATALOGUE), f"{name}/{CATALOGUE}")
+    sums = {}
+    for line in listed.read_text("utf-8", errors="replace").splitlines():
+        match = _SUMS_LINE.fullmatch(line)
+        if match is None:
+            what = f"a line is not a checksum with a file name: {line[:80]!r}"
+            raise ImportRefused(f"{name}/{SUMS}: {what}")
+        sums[match.group(2).removeprefix("./")] = match.group(1)
     dump = next((candidate for candidate in DUMPS if candidate in sums), None)
     if dump is None:
         raise ImportRefused(f"{name}: {SUMS} does not list a full dump ({DUMPS[0]})")
@@ -135,49 +133,9 @@ def _site(
         fetch(dump, path, budget.bytes)
     except FileNotFoundError:
         raise ImportRefused(f"{name}: {dump} is in {SUMS}, but does not exist") from None
-    _verify(path, sums[dump], f"{name}/{dump}")
-    for checksum in _catalogue_checksums(metadata / CATALOGUE, dump, scratch, budget):
-        _verify(path, checksum, f"{name}/{dump} (by {CATALOGUE})")
+    if sha256(path) != sums[dump]:
+        raise ImportRefused(f"{name}/{dump}: the checksum does not match: fetch it again")
     return _from_file(path, f"{name}/{dump}", scratch, password, budget)
-
-
-def _sums(path: Path, name: str) -> dict[str, str]:
-    sums = {}
-    for line in path.read_text("utf-8", errors="replace").splitlines():
-        match = _SUMS_LINE.fullmatch(line)
-        if match is None:
-            what = f"a line is not a checksum with a file name: {line[:80]!r}"
-            raise ImportRefused(f"{name}/{SUMS}: {what}")
-        sums[match.group(2).removeprefix("./")] = match.group(1)
-    return sums
-
-
-def _verify(path: Path, expected: str | None, name: str) -> None:
-    if expected is None:
-        raise ImportRefused(f"{name}: {SUMS} has no checksum of it")
-    if sha256(path) != expected:
-        raise ImportRefused(f"{name}: the checksum does not match: fetch it again")
-
-
-def _catalogue_checksums(catalogue: Path, dump: str, scratch: Path, budget: Budget) -> list[str]:
-    """Read the checksums of a dump from the DCAT catalogue, which must state at least one."""
-    folder = tempfile.mkdtemp(dir=scratch / "notes")  # an import may read several sites
-    staged = stage([RdfFile(catalogue.name, "Turtle", catalogue)], Path(folder), budget)
-
-    def values(subject: Any, predicate: str) -> list[Any]:
-        quads = staged.quads_for_pattern(subject, ox.NamedNode(predicate), None)
-        return [quad.object for quad in quads]
-
-    checksums = [
-        str(value.value)
-        for quad in staged.quads_for_pattern(None, ox.NamedNode(DCAT.downloadURL), None)
-        if str(getattr(quad.object, "value", "")).endswith(f"/{dump}")
-        for checksum in values(quad.subject, SPDX.checksum)
-        for value in values(checksum, SPDX.checksumValue)
-    ]
-    if checksums:
-        return checksums
-    raise ImportRefused(f"{catalogue.name} states no checksum of {dump}")
 
 
 # --- addresses -------------------------------------------------------------------------------

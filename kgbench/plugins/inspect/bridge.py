@@ -24,7 +24,7 @@ from inspect_ai.scorer import Score, mean, scorer, stderr
 from inspect_ai.solver import solver
 
 from kgbench import clock
-from kgbench.connectors import tool_protocol
+from kgbench.connectors import declared
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution import dialogues, frames
 from kgbench.execution.judging import JudgeLimits, judge_batch
@@ -72,7 +72,7 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
         metadata: dict[str, Any] = {CASE: identity.as_json()}
         if tools := inspect_tools.offered_tools(case, label):
             prompt = tool_prompts.prompt(case, prompt, tools, native=True)
-            metadata[PROTOCOL] = tool_protocol.NATIVE
+            metadata[PROTOCOL] = declared.NATIVE
         # No target, so that logs do not reveal reference answers and can be published.
         samples.append(Sample(id=f"{k}", input=prompt, metadata=metadata))
     return inspect_ai.Task(

@@ -17,12 +17,6 @@ from tests.support.archives import write_zip
 from tests.support.servers.handled import Handled, Quiet
 
 DUMP = "data/all.nq"
-CATALOGUE = """\
-<https://{name}.example/dump>
-    <http://www.w3.org/ns/dcat#downloadURL> <https://{name}.example/{dump}> ;
-    <http://spdx.org/rdf/terms#checksum> <https://{name}.example/sum> .
-<https://{name}.example/sum> <http://spdx.org/rdf/terms#checksumValue> "{sum}" .
-"""
 
 
 def sha(content):
@@ -33,10 +27,8 @@ def sha(content):
 def site(folder, name, **instead):
     """Write a published folder of one statement; ``instead`` replaces or (``None``) omits files."""
     dump = f"<a:{name}> <a:b> <a:c> .\n".encode()
-    catalogue = CATALOGUE.format(name=name, dump=DUMP, sum=sha(dump)).encode()
-    catalogue = instead.get("catalogue", catalogue)
-    sums = instead.get("sums", f"{sha(dump)}  {DUMP}\n{sha(catalogue)} *./catalog.ttl\n")
-    content = {DUMP: instead.get("dump", dump), "catalog.ttl": catalogue, "SHA256SUMS": sums}
+    sums = instead.get("sums", f"{sha(b'')}  index.html\n{sha(dump)} *./{DUMP}\n")
+    content = {DUMP: instead.get("dump", dump), "SHA256SUMS": sums}
     for path, value in content.items():
         (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
         if value is not None:
@@ -54,7 +46,7 @@ def scratch(tmp_path):
     return place
 
 
-def test_each_site_has_a_catalogue_of_its_own(tmp_path, scratch):
+def test_each_site_has_a_list_of_its_own(tmp_path, scratch):
     """Each of two published folders is checked against its own checksums."""
     found = [sources.fetch_documents(site(tmp_path, name), scratch) for name in ("one", "two")]
 
@@ -65,23 +57,13 @@ def test_each_site_has_a_catalogue_of_its_own(tmp_path, scratch):
 
 EMPTY = sha(b"")
 INCOMPLETE = {
-    "no dump in the list": (
-        {"sums": f"{EMPTY}  catalog.ttl\n", "catalogue": b""},
-        "does not list a full dump",
-    ),
+    "no list": ({"sums": None}, "not a site that kgbench published: SHA256SUMS is missing"),
+    "no dump in the list": ({"sums": f"{EMPTY}  index.html\n"}, "does not list a full dump"),
     "no dump in the folder": ({"dump": None}, "is in SHA256SUMS, but does not exist"),
     "another dump": ({"dump": b"<a:a> <a:b> <a:d> .\n"}, "checksum does not match: fetch it again"),
-    "no catalogue in the list": (
-        {"sums": f"{EMPTY}  {DUMP}\n"},
-        "SHA256SUMS has no checksum of it",
-    ),
     "a list of something else": (
         {"sums": "hello\n"},
         "a line is not a checksum with a file name: 'hello'",
-    ),
-    "no checksum in the catalogue": (
-        {"catalogue": b"<a:b> <a:c> <a:d> .\n"},
-        f"catalog.ttl states no checksum of {DUMP}",
     ),
 }
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from kgbench.model import Dialogue, Evaluation, TaskClass, Verdict
 from kgbench.scoring.aggregation import aggregate
-from kgbench.tasks import judge_verdict
+from kgbench.tasks import catalogue
 
 
 def answer_evaluation(
@@ -22,13 +22,13 @@ def answer_evaluation(
 ) -> Evaluation:
     """Return the evaluation of answer ``k``, which ``revises`` an earlier one (IRI), if any.
 
-    The outcome is the judge's; that which the provider reported stands with the call. A judge's
-    answer with such an outcome is not finished, so that it has no verdict.
+    The outcome is the judge's; that which the provider reported stands with the call. A task
+    class may have a verdict for such an answer, which is not finished: ``UNFINISHED``.
     """
     calls = dialogue.turns[k].calls
     reply = calls[-1].reply if calls else None
-    if reply is not None and reply.outcome is not None and task_class.name == judge_verdict.NAME:
-        verdict = judge_verdict.UNFINISHED
+    if reply is not None and reply.outcome is not None:
+        verdict = getattr(catalogue.module(task_class.name), "UNFINISHED", verdict)
     return Evaluation(
         iri=iri,
         dialogue=dialogue.iri,

@@ -10,29 +10,66 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import pyoxigraph as ox
 
+from kgbench.families import turtle_answers
 from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.on_demand import OnDemand
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.tasks import catalogue, texts, turtle_answers
+from kgbench.tasks import catalogue, texts
 
 Answer = TypeVar("Answer")
 
 
 class Family(ABC):
-    """A task family with the name of its Python class, whose cases are drawn one by one."""
+    """A task family with the name of its Python class.
+
+    Its cases are drawn (:class:`DrawnFamily`), listed (:class:`ListedFamily`), or made in a way of
+    their own.
+    """
 
     shows: ClassVar[tuple[str, ...]] = ()
     """The data of a case that fill in the prompt: texts, or lists of lines."""
+    texts_of: ClassVar[str] = ""
+    """The family whose texts are used; by default this one."""
+    NEEDED: tuple[str, ...] = ()
+    """The data without which answers to a published case cannot be judged."""
 
     def __init__(self, judge: str) -> None:
         """``judge`` is the path of ``judge.py``, in the folder of the family."""
         self.FOLDER = Path(judge).parent
         self.NAME = type(self).__name__
+
+    @abstractmethod
+    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+        """Return at most ``count`` cases of a task, the same for the same seed."""
+
+    @abstractmethod
+    def reference(self, case: Case) -> str:
+        """Return an answer with the best score."""
+
+    def uid(self, data: Mapping[str, Json]) -> str | None:
+        """Return the name of the case with ``data`` within its suite, by default its ``uid``."""
+        return data.get("uid")
+
+    def prompt(self, case: Case) -> str:
+        """Return the prompt, with the data of the case that the family shows."""
+        return self.text("prompt", **{name: _shown(case.data[name]) for name in self.shows})
+
+    def text(self, name: str, **values: str) -> str:
+        """Return the text ``name`` (without ``.txt``) of the folder, filled in with ``values``."""
+        return texts.filled(self.texts_of or self.NAME, f"{name}.txt", **values)
+
+    def case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
+        """Make the case with ``data``."""
+        return catalogue.make_case(suite, self.NAME, task.parameters, data, self.uid(data))
+
+
+class DrawnFamily(Family):
+    """A family whose cases are drawn one by one, each when it is first used."""
 
     @abstractmethod
     def draw(self, task: Task, seed: int, number: int) -> Mapping[str, Json]:
@@ -41,21 +78,22 @@ class Family(ABC):
         Raises :class:`~kgbench.errors.TaskError` if there are not so many cases.
         """
 
-    @abstractmethod
-    def reference(self, case: Case) -> str:
-        """Return an answer with the best score."""
+    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+        """Return ``count`` cases of a task."""
+        return OnDemand(count, lambda number: self.case(task, suite, self.draw(task, seed, number)))
+
+
+class ListedFamily(Family):
+    """A family with the same cases for every seed, by default those of ``cases.json``."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
-        """Return ``count`` cases of a task, each drawn when it is first used."""
-        return catalogue.lazy_cases(task, suite, count, partial(self.draw, task, seed))
+        """Return the first ``count`` cases of a task."""
+        return [self.case(task, suite, data) for data in self.listed(task.parameters)[:count]]
 
-    def prompt(self, case: Case) -> str:
-        """Return the prompt, with the data of the case that the family shows."""
-        return self.text("prompt", **{name: _shown(case.data[name]) for name in self.shows})
-
-    def text(self, name: str, **values: str) -> str:
-        """Return the text ``name`` (without ``.txt``) of the folder, filled in with ``values``."""
-        return texts.filled(self.NAME, f"{name}.txt", **values)
+    def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+        """Return the data of all cases of a task with ``parameters``."""
+        listed: Sequence[Mapping[str, Json]] = texts.structure(self.NAME, "cases.json")
+        return listed
 
 
 class Feedback(NamedTuple):
@@ -94,7 +132,7 @@ class Score:
     feedback: Callable[[], Feedback | None] = _no_feedback
 
 
-class DocumentFamily(Family, Generic[Answer]):
+class DocumentFamily(DrawnFamily, Generic[Answer]):
     """A family whose answers are documents in the first fenced block.
 
     The score ``answerParse`` and the info ``parseError`` of each answer are added to those of the

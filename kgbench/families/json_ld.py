@@ -8,10 +8,11 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kgbench.families import turtle_answers
 from kgbench.families.frame import Answer, DocumentFamily, Unreadable
 from kgbench.model import Case, Executor
 from kgbench.scoring.json_ld import IllFormedJsonLd
-from kgbench.tasks import serialising, turtle_answers
+from kgbench.tasks import serialising
 from kgbench.vocab import RDFS, XSD
 from kgbench.worlds.generator import RESOURCE
 from kgbench.worlds.model import NAMESPACE

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kgbench.errors import TaskError
-from kgbench.families.frame import Family
+from kgbench.families import queries
+from kgbench.families.frame import DrawnFamily
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
 from kgbench.policies.policy import policy
-from kgbench.tasks import graphs, sparql_dialogue, typed_answers
+from kgbench.tasks import graphs, typed_answers
 from kgbench.worlds import generator, questions
 
 POLICY = "rows"
@@ -36,7 +37,7 @@ def prepare() -> None:
     typed_answers.prepare(policy(POLICY))
 
 
-class SparqlFamily(Family):
+class SparqlFamily(DrawnFamily):
     """A family of questions or exercises about the world of a plan's seed.
 
     Its answers are texts of SPARQL in fenced blocks.
@@ -79,7 +80,7 @@ class SparqlFamily(Family):
 
     def reference(self, case: Case) -> str:
         """Return the reference text in a fenced block."""
-        return sparql_dialogue.reference(case)
+        return queries.fenced_query(case)
 
     def graph_name(self, case: Case) -> str:
         """Return the name of the world that ``case`` is about."""
@@ -91,12 +92,10 @@ def judge_query(
 ) -> Verdict:
     """Compare the result of the last answer's query; ask again without a query or a result."""
     verdict = typed_answers.parsed_and_judged(policy(POLICY), case, answers, executor, module)
-    if len(answers) >= sparql_dialogue.ROUNDS or verdict.infos.get("resultLength"):
+    if len(answers) >= queries.ROUNDS or verdict.infos.get("resultLength"):
         return verdict
     if verdict.outcome in {Outcome.UNPARSABLE, Outcome.EMPTY}:
-        feedback = sparql_dialogue.syntax_feedback(
-            verdict.infos["sparql"], verdict.infos["parseError"]
-        )
+        feedback = queries.syntax_feedback(verdict.infos["sparql"], verdict.infos["parseError"])
     else:
-        feedback = sparql_dialogue.empty_feedback()
+        feedback = queries.empty_feedback()
     return replace(verdict, next_prompt=feedback[0], feedback=feedback[1])

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Final
 
 from kgbench.errors import EvaluationError
+from kgbench.families import queries, turtle_answers
 from kgbench.families.comparing import LONGEST, listed
 from kgbench.families.frame import Feedback
 from kgbench.families.sparql import SparqlFamily, Vocabulary
@@ -19,7 +20,7 @@ from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Verdict
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
 from kgbench.policies.node_numbers import Row
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.tasks import graphs, sparql_dialogue, texts, turtle_answers
+from kgbench.tasks import graphs, texts
 from kgbench.worlds.writing import PREFIXES
 
 FOLDER: Final = "world-writing"
@@ -74,7 +75,7 @@ class WritingFamily(SparqlFamily):
             infos |= _infos(expected, result, compared)
             outcome = Outcome.TIMEOUT if result.expired else Outcome.SCORED
             feedback = self._complaint(text, result, counts)
-        if feedback is None or len(answers) >= sparql_dialogue.ROUNDS:
+        if feedback is None or len(answers) >= queries.ROUNDS:
             return Verdict(scores, infos, outcome)
         return Verdict(scores, infos, outcome, *feedback)
 

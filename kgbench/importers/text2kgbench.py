@@ -19,6 +19,7 @@ from pathlib import Path
 from kgbench.datasets import text2kgbench, text2kgbench_prompts
 from kgbench.datasets.text2kgbench import Part
 from kgbench.datasets.text2kgbench_problems import Problem, problems
+from kgbench.families import text2kg, turtle_answers
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.text2kgbench_catalogue import (
@@ -42,8 +43,7 @@ from kgbench.scoring.relation_triples import parse
 from kgbench.software import Software
 from kgbench.store.iris import Iris, id_from, slug
 from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, text2kg
-from kgbench.tasks.text2kg_cases import part_cases
+from kgbench.tasks import catalogue
 
 LAST_CHANGED = datetime(2024, 5, 6, tzinfo=UTC)
 """When the published data were last changed; recorded because no times are published."""
@@ -194,7 +194,7 @@ def _read_part(root: Path, collection: str, name: str) -> ImportedPart:
     for split in ("test", "unseen"):
         if getattr(part, split):
             task = imported.tasks[split] = part_task(part, split)
-            imported.cases[split] = list(part_cases(task, SUITE, part))
+            imported.cases[split] = list(text2kg.part_cases(task, SUITE, part))
     return imported
 
 
@@ -262,7 +262,7 @@ class _Conversion:
         iri = iris.mint("model", model=slug(responses.model))
         name = responses.model
         self._model = ModelSetup(iri=iri, label=name, connector="", model_id=name, spec=name)
-        self._metrics = catalogue.metric_iris(text2kg.NAME)
+        self._metrics = catalogue.metric_iris("Text2KG")
         self._wording = text2kgbench_prompts.wording(root, responses.collection, responses.split)
 
     def run(self) -> ImportedRun:
@@ -349,7 +349,7 @@ class _Conversion:
                 iri=self._recorder.evaluation_iri(dialogue.iri, 0),
                 dialogue=dialogue.iri,
                 round=0,
-                outcome=text2kg.outcome(response.text, facts),
+                outcome=turtle_answers.outcome(response.text, usable=bool(facts)),
                 scores=scores,
                 infos={"facts": [list(fact) for fact in facts], "cleaning": cleaning},
                 decimals=response.decimals,

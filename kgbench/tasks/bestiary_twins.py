@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from kgbench.model import Json
-from kgbench.tasks import bestiary, numbering, own_cases, renaming, texts
+from kgbench.tasks import bestiary, numbering, renaming, texts
 from kgbench.worlds.naming import Chance
 
 NAME: Final = "bestiary"
@@ -67,14 +67,13 @@ def text(renamed: Renamed) -> str:
     return _IRI.sub(numbered, bestiary.text())
 
 
-def twins(names: str, seed: int, lap: int) -> list[dict[str, Json]]:
-    """Return the data of twins of all cases about the bestiary; each ``lap`` has other names."""
+def twins(
+    cases: Sequence[Mapping[str, Json]], names: str, seed: int, lap: int
+) -> list[dict[str, Json]]:
+    """Return the data of twins of cases about the bestiary; each ``lap`` has other names."""
     renamed = Renamed(names, f"{seed}-{lap}")
     twin_of = _natural if names == _NATURAL else _opaque
-    return [
-        {**case, **twin_of(case, renamed), "graphName": renamed.name}
-        for case in own_cases.bestiary_cases(SHOWN)
-    ]
+    return [{**case, **twin_of(case, renamed), "graphName": renamed.name} for case in cases]
 
 
 def prepare() -> None:

@@ -10,7 +10,7 @@ another package is unusable (:func:`unusable` gives the reason) but does not aff
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,6 @@ from kgbench.datasets import home
 from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Case, Json, Task, TaskClass, TaskModule
 from kgbench.nearest import nearest
-from kgbench.on_demand import OnDemand
 from kgbench.rdf import canonical_json, digest
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import declaration
@@ -146,17 +145,6 @@ def make_case(
         digest=content_digest[:_CASE_DIGEST],
     )
     return Case(iri, suite, task_class, dict(parameters), dict(data), content_digest, uid)
-
-
-def lazy_cases(
-    task: Task, suite: str, count: int, data: Callable[[int], Mapping[str, Json]]
-) -> Sequence[Case]:
-    """Return ``count`` cases of a task, each made lazily from the ``data`` of its iteration."""
-
-    def make(iteration: int) -> Case:
-        return make_case(suite, task.task_class, task.parameters, data(iteration))
-
-    return OnDemand(count, make)
 
 
 def metric_iris(class_name: str) -> dict[str, str]:

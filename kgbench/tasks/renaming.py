@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from kgbench.errors import TaskError
 from kgbench.model import Json
 from kgbench.scoring import result_sets
-from kgbench.tasks import numbering, organisation, texts
+from kgbench.tasks import numbering, serialising, texts
 from kgbench.vocab import OWL, RDF, RDFS, XSD
 from kgbench.worlds import naming
 from kgbench.worlds.naming import Chance
@@ -39,7 +39,7 @@ _AMOUNT: Final = re.compile(r"\d{5,}")
 _USUAL: Final = {"rdf": str(RDF), "rdfs": str(RDFS), "owl": str(OWL), "xsd": str(XSD)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Source:
     """Published cases about one graph: their data, and the graph in Turtle.
 
@@ -217,7 +217,7 @@ def _queries_agree(graph: str, cases: Sequence[Mapping[str, Json]]) -> bool:
         return True
     store = ox.Store()
     store.load(graph.encode("utf-8"), ox.RdfFormat.TURTLE)
-    prefixes = _USUAL | organisation.prefixes(graph)
+    prefixes = _USUAL | serialising.declared_prefixes(graph)
     for case in cases:
         solutions: Any = store.query(case["refSparql"], prefixes=prefixes)
         terms = {str(term) for row in solutions for term in row if term is not None}

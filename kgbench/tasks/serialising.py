@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from xml.sax.saxutils import escape, quoteattr
 
 import pyoxigraph as ox
@@ -53,6 +54,23 @@ def serialise(graph: Sequence[ox.Triple], graph_format: str, prefixes: Prefixes)
     ``prefixes`` maps prefixes to namespaces; Turtle and RDF/XML declare all. No final line break.
     """
     return _WRITERS[graph_format](graph, prefixes)
+
+
+@cache
+def in_format(turtle_text: str, graph_format: str) -> str:
+    """Convert a graph in Turtle to the format that a prompt shows."""
+    if graph_format == "turtle":
+        return turtle_text.strip()
+    return serialise(triples(turtle_text), graph_format, declared_prefixes(turtle_text))
+
+
+@cache
+def declared_prefixes(turtle_text: str) -> dict[str, str]:
+    """Return the prefixes that a Turtle document declares, in the order of their names."""
+    parser = ox.parse(turtle_text.encode("utf-8"), ox.RdfFormat.TURTLE)
+    for _ in parser:  # the parser knows all prefixes at the end of the document
+        pass
+    return dict(sorted(parser.prefixes.items()))
 
 
 def ntriples(graph: Iterable[ox.Triple], prefixes: Prefixes) -> str:  # noqa: ARG001 - one signature

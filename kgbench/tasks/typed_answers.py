@@ -23,7 +23,7 @@ from kgbench.policies.policy import Policy
 from kgbench.policies.results import from_json, to_json
 from kgbench.policies.terms import Term, format_term
 from kgbench.policies.whole_rows import TieGroup
-from kgbench.tasks import catalogue, graphs, sparql_dialogue
+from kgbench.tasks import catalogue, graphs
 
 SHOWN: Final = 20  # rows of a result that the infos of a verdict hold
 NO_QUERY: Final = "there is no query in the answer"
@@ -96,7 +96,7 @@ def judgeable(
 
 def _obstacle(policy: Policy, case: Case, answers: Sequence[str]) -> str | None:
     answering = cast("AnswersWithQueries", catalogue.module(case.task_class))
-    if sparql_dialogue.graph_text(case) or answering.graph_name(case) is not None:
+    if graph_text(case) or answering.graph_name(case) is not None:
         return None
     if not (is_published(policy, case) or "refResult" in case.data):
         return f"cases of {case.task_class} without a graph to run the reference query on"
@@ -259,7 +259,7 @@ def graph_of(case: Case, module: AnswersWithQueries) -> str:
 
     Raises :class:`~kgbench.errors.EvaluationError` if it is not available.
     """
-    own_graph = sparql_dialogue.graph_text(case)
+    own_graph = graph_text(case)
     if own_graph:
         return own_graph
     name = module.graph_name(case)
@@ -268,6 +268,12 @@ def graph_of(case: Case, module: AnswersWithQueries) -> str:
             f"the case {case.iri} has no graph to run queries on, and no typed result is recorded"
         )
     return graphs.text(name)
+
+
+def graph_text(case: Case) -> str | None:
+    """Return the graph in the data of a case, as Turtle; ``None`` if it has none."""
+    text: str | None = case.data.get("graphTurtle") or case.data.get("graph")
+    return text
 
 
 def prefixes_of(case: Case, module: object, method: str = "for_queries") -> dict[str, str]:

@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.families import turtle_answers
 from kgbench.families.comparing import compare, quoted, readable
 from kgbench.families.frame import Feedback, Score, TurtleFamily
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import TooMuchWork
 from kgbench.reasoning.coherence import SOMETHING, find_incoherence
 from kgbench.reasoning.rules import Atom
-from kgbench.tasks import turtle_answers
 from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds.generator import world_of
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.families.frame import Family
+from kgbench.families.frame import DrawnFamily
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.tasks import serialising
 from kgbench.vocab import OWL
@@ -27,7 +27,7 @@ _PREFIXES: Final = {
 }
 
 
-class ClaimCheckWorld(Family):
+class ClaimCheckWorld(DrawnFamily):
     """Claims about the seed's world, each with a graph of its own."""
 
     shows = ("claim", "graph")

@@ -15,8 +15,8 @@ import pyoxigraph as ox
 
 from kgbench.families.comparing import compare
 from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.ontology_answers import axiom_labels, fenced, parse_lines
 from kgbench.model import Case, Executor, Json, Task
-from kgbench.tasks.ontology_answers import axiom_labels, fenced, parse_lines
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import document
 

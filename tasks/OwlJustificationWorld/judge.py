@@ -12,9 +12,9 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.ontology_answers import answer_axioms, fenced, parse_lines
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import entails
-from kgbench.tasks.ontology_answers import answer_axioms, fenced, parse_lines
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import document
 

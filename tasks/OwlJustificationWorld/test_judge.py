@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.tasks import ontology_answers
+from kgbench.families import ontology_answers
 from tests.support.ontologies import LEVELS, cases, judged, scores
 
 NAME = "OwlJustificationWorld"

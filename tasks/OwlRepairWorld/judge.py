@@ -14,9 +14,9 @@ import pyoxigraph as ox
 
 from kgbench.families.comparing import readable
 from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.ontology_answers import answer_axioms, fenced, parse_lines
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import Closure
-from kgbench.tasks.ontology_answers import answer_axioms, fenced, parse_lines
 from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import ONTOLOGY, document

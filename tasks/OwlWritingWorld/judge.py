@@ -14,11 +14,11 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.ontology_answers import fenced, has_axioms, parse_lines
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning import implications
 from kgbench.reasoning.closure import MOST_STEPS, Budget, Closure, TooMuchWork
 from kgbench.scoring.mutation import Discrimination, discrimination
-from kgbench.tasks.ontology_answers import fenced, has_axioms, parse_lines
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import declarations, signature
 from kgbench.worlds.vocabularies import label_lines

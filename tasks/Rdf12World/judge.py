@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, cast
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
+from kgbench.families import queries, turtle_answers
 from kgbench.families.comparing import listed
 from kgbench.families.frame import Feedback, Score, TurtleFamily
 from kgbench.families.sparql import Vocabulary, judge_query, prepare
@@ -21,7 +22,6 @@ from kgbench.model import Case, Executor, Json, Task, TaskModule, Verdict
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
 from kgbench.policies.node_numbers import Row
 from kgbench.rdf.triple_terms import OPENS, cells
-from kgbench.tasks import sparql_dialogue, turtle_answers
 from kgbench.vocab import RDF
 from kgbench.worlds.generator import World, check_instances, world_of
 
@@ -43,7 +43,7 @@ class _Queries(NamedTuple):
 
     def query(self, answer: str) -> str | None:
         """Return the query in an answer."""
-        return sparql_dialogue.extract_any_query(answer)
+        return queries.extract_any_query(answer)
 
     def graph_name(self, case: Case) -> None:
         """Return ``None``, because no case uses an installed graph."""
@@ -101,7 +101,7 @@ class Rdf12World(TurtleFamily):
     def reference(self, case: Case) -> str:
         """Return the expected graph or the reference query in a fenced block."""
         if case.parameters["skill"] == QUERY:
-            return sparql_dialogue.reference(case)
+            return queries.fenced_query(case)
         return f"```turtle\n{reports.abbreviate(case.data['gold'])}\n```"
 
     def _no_triples(self) -> Feedback:

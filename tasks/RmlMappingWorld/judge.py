@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from kgbench.families.frame import Family
+from kgbench.families import mapping_answers, turtle_answers
+from kgbench.families.frame import DrawnFamily
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.mapping.vocabularies import FORMULATION_OF
 from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
-from kgbench.tasks import mapping_answers, serialising, turtle_answers
+from kgbench.tasks import serialising
 from kgbench.vocab import OWL, RDF, RDFS, XSD
 from kgbench.worlds import generator
 from kgbench.worlds.model import NAMESPACE
@@ -37,7 +38,7 @@ _PREFIXES: Final = {
 }
 
 
-class RmlMappingWorld(Family):
+class RmlMappingWorld(DrawnFamily):
     """Different sources about the seed's world."""
 
     prepare = staticmethod(mapping_answers.prepare)

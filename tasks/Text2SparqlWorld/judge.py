@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
+from kgbench.families import queries
 from kgbench.families.sparql import SparqlFamily, judge_query
 from kgbench.model import Case, Executor, TaskModule, Verdict
-from kgbench.tasks import sparql_dialogue
 
 
 class Text2SparqlWorld(SparqlFamily):
     """Questions about the seed's world."""
 
-    query = staticmethod(sparql_dialogue.extract_any_query)
+    query = staticmethod(queries.extract_any_query)
 
     def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
         """Compare the result of the last answer's query; ask again without a query or a result."""

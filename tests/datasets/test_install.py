@@ -17,8 +17,8 @@ from kgbench.datasets import descriptions, home
 from kgbench.datasets.install import install
 from kgbench.datasets.text2kgbench import parts, read_part
 from kgbench.errors import ImportRefused, ResourceError, TaskError
+from kgbench.families.text2kg import content_of
 from kgbench.tasks import catalogue
-from kgbench.tasks.text2kg_cases import content_of
 from tests.publish.static import serving
 from tests.support import text2kg_data
 from tests.support.commands import printed

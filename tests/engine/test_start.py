@@ -10,9 +10,10 @@ import pytest
 from kgbench.connectors.baseline import Baseline
 from kgbench.engine import planning
 from kgbench.errors import TaskError
+from kgbench.families.RdfFriendCount import judge
 from kgbench.record import reading
 from kgbench.store import open_store
-from kgbench.tasks import catalogue, rdf_friend_count
+from kgbench.tasks import catalogue
 from tests.support.runs import Stop, hold, planned
 
 MANY = 10_000
@@ -102,7 +103,7 @@ def test_parameters_that_allow_no_case_are_refused_before_work_starts(monkeypatc
     other = {**declared.parameters, "size": declared.parameters["size"] + 1}
     task = catalogue.make_task("RdfFriendCount", "friends-of-another-size", other)
     (tools,) = planned(TOOLS, "baseline:oracle").tasks
-    monkeypatch.setattr(rdf_friend_count, "shuffled", never)
+    monkeypatch.setattr(judge, "shuffled", never)
 
     with open_store("memory:") as store:
         with pytest.raises(TaskError, match="small enough"):

@@ -16,6 +16,8 @@ from kgbench.cli import app
 from kgbench.datasets import text2kgbench as dataset
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
+from kgbench.families.text2kg import cleaned_case, part_cases
+from kgbench.families.Text2KG.judge import family
 from kgbench.importers import text2kgbench
 from kgbench.importers.load import judge_unjudged, load
 from kgbench.importers.text2kgbench_catalogue import part_task
@@ -25,8 +27,6 @@ from kgbench.reevaluation.passes import reevaluate
 from kgbench.scoring import stems
 from kgbench.scoring.relation_triples import CLEANINGS, cleanings_of, parse
 from kgbench.store.embedded import EmbeddedStore
-from kgbench.tasks import text2kg
-from kgbench.tasks.text2kg_cases import part_cases
 from tests.support import text2kg_data
 from tests.support.validation import assert_conforms
 
@@ -105,7 +105,7 @@ def test_judging_again_uses_the_recorded_cleaning(data: Path) -> None:
     records, values = [], []
     for k, (text, cleaning) in enumerate(zip(texts, kinds, strict=True)):
         record = stored(k + 1, text, cleaning)
-        verdict = text2kg.judge(text2kg.cleaned_case(cases[k], cleaning), [text], NOTHING)
+        verdict = family.judge(cleaned_case(cases[k], cleaning), [text], NOTHING)
         records.append(record)
         values.append(
             {"id": record["id"], **{name: verdict.scores[name] for name in text2kg_data.NAMES}}
@@ -146,16 +146,16 @@ def test_causes_are_computed(data: Path) -> None:
     """The cause is rounding, sentence splitting, another cleaning, or unexplained."""
     part = dataset.read_part(data, "wikidata_tekgen", "bridge")
     case = part_cases(part_task(part, "test"), "s", part)[0]
-    split = text2kg.cleaned_case(case, "none")
+    split = cleaned_case(case, "none")
     split.data["sentence"] = "Larn Bridge makes Ossel happy. It is old."
     answer = "spans(Larn Bridge, happy)"
     with_splitter = {"obj_halluc": 0.0}
-    assert text2kg.judge(split, [answer], NOTHING).scores["obj_halluc"] == 1.0
+    assert family.judge(split, [answer], NOTHING).scores["obj_halluc"] == 1.0
     told = [
-        text2kg.explained(split, answer, with_splitter),
-        text2kg.explained(case, QUOTED, {"obj_halluc": 0.0}),
-        text2kg.explained(case, PLAIN, {"precision": 0.998}),
-        text2kg.explained(case, PLAIN, {"precision": 0.3}),
+        family.explained(split, answer, with_splitter),
+        family.explained(case, QUOTED, {"obj_halluc": 0.0}),
+        family.explained(case, PLAIN, {"precision": 0.998}),
+        family.explained(case, PLAIN, {"precision": 0.3}),
     ]
     assert [None if one is None else one.partition(":")[0] for one in told] == [
         *("sentence splitter", "cleaning", "rounding", None)

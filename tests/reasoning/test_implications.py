@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.families.ontology_answers import parse_lines
 from kgbench.reasoning import implications
 from kgbench.reasoning.closure import Budget, TooMuchWork
-from kgbench.tasks.ontology_answers import parse_lines
 from kgbench.worlds.axioms import KINDS, axiom, triples
 
 

@@ -14,6 +14,7 @@ from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.engines import engine
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
+from kgbench.families import tolerant_parsing
 from kgbench.importers.archives import open_results
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
@@ -22,7 +23,7 @@ from kgbench.reevaluation.passes import reevaluate
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
-from kgbench.tasks import catalogue, successors, tolerant_parsing
+from kgbench.tasks import catalogue, successors
 from tests.support import published
 from tests.support.archives import record_v1, record_v2, write_json
 from tests.support.validation import assert_conforms

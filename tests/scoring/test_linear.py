@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.connectors import extraction
+from kgbench.families import text2kg_turtle
 from kgbench.families.ClaimCheckWorld import verdicts
+from kgbench.families.RdfFriendCount.judge import _PERSON
 from kgbench.rdf import string
 from kgbench.scoring import (
     answer_lists,
@@ -30,7 +32,7 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.ontology_facts import Ontology
 from kgbench.scoring.query_names import _tokens as tokens
 from kgbench.scoring.query_names import names
-from kgbench.tasks import rdf_connection_explain, rdf_friend_count, text2kg_turtle
+from kgbench.tasks import catalogue
 
 LENGTH = 300_000  # characters; a quadratic function takes an hour for them
 SHORT = 100_000  # characters; a quadratic function takes minutes for them
@@ -114,6 +116,8 @@ ATTACKS = (
     *("> |```\n> a\n> ```", "```\n|a```", "\t|```\na\n```", "``` |\n", "#|/b"),
 )
 
+CONNECTION = catalogue.module("RdfConnectionExplainStatic")
+CASE = catalogue.make_case("s", CONNECTION.NAME, {}, {})
 # Functions by name; each is given a text of the attacker.
 TARGETS: dict[str, Callable[[str], object]] = {
     "fences": fenced_blocks,
@@ -132,10 +136,10 @@ TARGETS: dict[str, Callable[[str], object]] = {
         [f"<http://e.org/{_in_iri(text)}> <http://e.org/p> <http://e.org/{_in_iri(text)}> ."],
         Ontology("o", "O", (), ()),
     ),
-    "lists of IRIs": lambda text: rdf_connection_explain.verdict(text, precision_of_no_names=1.0),
+    "lists of IRIs": lambda text: CONNECTION.judge(CASE, [text], None),
     "single words": lambda text: single_words.read_word(f"not {text}", ("entailed", "unknown")),
     "verdicts": lambda text: verdicts.read_verdict(f"leaves not {text} rules is {text}"),
-    "persons": rdf_friend_count._PERSON.findall,
+    "persons": _PERSON.findall,
     "think blocks": extraction.after_think_blocks,
 }
 

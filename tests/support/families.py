@@ -20,3 +20,10 @@ def cases(label: str, count: int, seed: int = 7) -> list[Case]:
     """Return the first cases of a labelled task."""
     task = catalogue.labelled_tasks()[label]
     return list(catalogue.module(task.task_class).cases(task, "own", seed, count))
+
+
+def only_case(name: str, **parameters: object) -> Case:
+    """Return the only case of a task class with some parameters."""
+    task = catalogue.make_task(name, "test", parameters)
+    (case,) = catalogue.module(name).cases(task, "test", 0, 5)
+    return case

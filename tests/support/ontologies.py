@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kgbench.families import ontology_answers
 from kgbench.model import Case, Verdict
-from kgbench.tasks import catalogue, ontology_answers
+from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds.ontologies import LEVELS as COUNT
 from tests.support import families

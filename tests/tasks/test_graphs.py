@@ -13,16 +13,7 @@ import pytest
 
 from kgbench.datasets import home
 from kgbench.errors import EvaluationError, TaskError
-from kgbench.tasks import (
-    answer_list,
-    bestiary,
-    catalogue,
-    graphs,
-    numbering,
-    serialising,
-    text_to_sparql,
-    texts,
-)
+from kgbench.tasks import bestiary, catalogue, graphs, numbering, serialising, texts
 from kgbench.testing.executor import PlainExecutor
 
 LITERALS = """@prefix e: <http://e.org/> .
@@ -88,7 +79,8 @@ def test_properties_without_a_prefix_are_no_xml() -> None:
 def test_a_list_of_answers_needs_a_graph() -> None:
     """A published case without its graph is refused by name when its prompt is needed."""
     data = {"uid": "x", "question": "?", "refSparql": "", "graphFormat": "turtle"}
-    for module in (answer_list.SPARQL_TO_ANSWER, answer_list.TEXT_TO_ANSWER):
+    for name in ("Sparql2AnswerListOrganizational", "Text2AnswerListOrganizational"):
+        module = catalogue.module(name)
         case = catalogue.make_case("llm-kg-bench-3", module.NAME, {}, data)
         with pytest.raises(TaskError, match=f"{case.iri} has no graph"):
             module.prompt(case)
@@ -96,7 +88,7 @@ def test_a_list_of_answers_needs_a_graph() -> None:
 
 def judge_without_files() -> None:
     """Judge answers that have feedback, first normally and then without opening any file."""
-    module = text_to_sparql.ORGANIZATIONAL
+    module = catalogue.module("Text2SparqlExecEvalListOrganizational")
     task = catalogue.make_task(module.NAME, "any", {})
     case, executor = module.cases(task, "test", 0, 1)[0], PlainExecutor()
     answers = ["", "```sparql\nSELECT\n```", "```sparql\nSELECT ?x { ?x <urn:no> 1 }\n```"]

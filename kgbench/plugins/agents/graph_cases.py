@@ -8,7 +8,7 @@ from typing import Final
 
 from kgbench.datasets import installers
 from kgbench.model import Json
-from kgbench.tasks import bestiary, own_cases, texts
+from kgbench.tasks import bestiary, texts
 
 _HIDDEN: Final = frozenset(("refResultSet", "subGraph"))  # for prompts and scores of other classes
 
@@ -28,7 +28,9 @@ def of(parameters: Mapping[str, Json]) -> list[dict[str, Json]]:
 
 
 def _organisation() -> list[dict[str, Json]]:
-    return own_cases.organizational({})
+    graph = texts.shared("organisation", "graph.ttl")
+    questions = texts.shared_structure("organisation", "questions.json")
+    return [{**question, "graphTurtle": graph} for question in questions]
 
 
 def _economy() -> list[dict[str, Json]]:

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final, cast
 
+from kgbench.families.queries import Vocabulary
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
 from kgbench.plugins.agents import graph_agents, graph_cases, graph_tools, tool_scores
 from kgbench.policies.policy import policy
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, texts, typed_answers
-from kgbench.tasks.sparql_dialogue import Vocabulary
 from kgbench.tool_calls import Tool, ToolCall, ToolResult
 from kgbench.tools import arguments, wording
 

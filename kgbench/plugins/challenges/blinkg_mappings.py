@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from kgbench.errors import TaskError
+from kgbench.families import mapping_answers
 from kgbench.mapping.sources import Data
 from kgbench.mapping.vocabularies import FORMULATION_OF
 from kgbench.model import Case, Executor, Task, Verdict
@@ -20,7 +21,7 @@ from kgbench.plugins.challenges import blinkg, induction
 from kgbench.plugins.challenges.blinkg import Scenario
 from kgbench.plugins.challenges.induction import Rule
 from kgbench.policies.blank_nodes import compare_rows
-from kgbench.tasks import catalogue, mapping_answers, texts
+from kgbench.tasks import catalogue, texts
 from kgbench.vocab import XSD
 
 NAME: Final = blinkg.CLASS

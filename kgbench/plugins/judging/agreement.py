@@ -38,7 +38,6 @@ from kgbench.scores.inference import inference
 from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
-from kgbench.tasks.judge_verdict import NAME
 
 METHOD = "resampled-cases"
 ALL_JUDGES = "all judges"
@@ -186,7 +185,7 @@ def _unreadable(
     """Return the share of answers without a verdict, by names of rubrics and IRIs of judges."""
     counts: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
     for ended, times in outcome_counts(store, judge_passes(store, selection)):
-        rubric = tasks[ended.task].label.removeprefix(f"{NAME}-")
+        rubric = tasks[ended.task].label.removeprefix("JudgeVerdict-")
         counts[rubric, ended.model][ended.outcome == Outcome.SCORED] += times
     return {key: count[False] / count.total() for key, count in counts.items() if count.total()}
 

@@ -14,7 +14,8 @@ from kgbench.rdf import digest
 from kgbench.record.recorder import JUDGEMENTS
 from kgbench.record.rubrics import Rubric
 from kgbench.tasks import catalogue
-from kgbench.tasks.judge_verdict import NAME
+
+TASK_CLASS = "JudgeVerdict"
 
 _DIGITS = 16  # of the mark, a digest of the material, which the material itself cannot contain
 
@@ -41,7 +42,7 @@ def prompt(rubric: Rubric, order: Sequence[str], material: Sequence[Piece]) -> s
 def task_of(rubric: Rubric) -> Task:
     """Return the task of judging by a rubric."""
     parameters = {"rubric": rubric.name, "rubricVersion": rubric.version}
-    return catalogue.make_task(NAME, f"{NAME}-{rubric.name}", parameters)
+    return catalogue.make_task(TASK_CLASS, f"{TASK_CLASS}-{rubric.name}", parameters)
 
 
 def judges_plan(rubric: Rubric, name: str, models: Sequence[str], **chosen: Json) -> Plan:
@@ -89,5 +90,5 @@ def exercise(
         **about,
         "prompt": digest(text),
     }
-    case = catalogue.make_case(JUDGEMENTS, NAME, task.parameters, data)
+    case = catalogue.make_case(JUDGEMENTS, TASK_CLASS, task.parameters, data)
     return Exercise(task, case, text, digest(text), counted_alone=counted_alone)

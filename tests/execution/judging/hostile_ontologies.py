@@ -4,8 +4,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from kgbench.families.ontology_answers import fenced
 from kgbench.model import Outcome
-from kgbench.tasks.ontology_answers import fenced
 from kgbench.testing import hostile as generic
 from tests.execution.judging.hostile import ANY_LIMIT, Hostile, noise
 from tests.execution.judging.hostile_answers import JUDGED_OR_ENDED

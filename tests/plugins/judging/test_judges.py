@@ -12,6 +12,7 @@ from kgbench.analysis.verdicts import judgements, verdicts
 from kgbench.cli import app
 from kgbench.engine.planning import Exercise
 from kgbench.errors import TaskError
+from kgbench.families.JudgeVerdict.judge import family, stated_verdict
 from kgbench.model import Case, Outcome
 from kgbench.plugins.judging import planning as judge_planning
 from kgbench.plugins.judging.dialogues import judgeable_dialogues
@@ -21,8 +22,6 @@ from kgbench.record.rubrics import KINDS, rubric, rubrics
 from kgbench.run_selection import Selection, newest_judgeable_run
 from kgbench.scores.selection import select
 from kgbench.store import open_store
-from kgbench.tasks import judge_verdict
-from kgbench.tasks.judge_verdict import stated_verdict
 from tests.support.judge_runs import ask, exercises, judged_run
 from tests.support.validation import assert_conforms
 
@@ -259,7 +258,7 @@ def test_what_is_no_verdict_has_no_scores_but_that():
     case = Case("urn:c", "judgements", "JudgeVerdict", {}, data, "0")
 
     def judged(answer):
-        found = judge_verdict.judge(case, [answer], None)
+        found = family.judge(case, [answer], None)
         return found.outcome, dict(found.scores)
 
     assert judged("VERDICT: right") == (Outcome.SCORED, {"decided": 1.0, "value": 1.0})
@@ -267,9 +266,9 @@ def test_what_is_no_verdict_has_no_scores_but_that():
     assert judged("VERDICT: splendid") == (Outcome.UNPARSABLE, {"decided": 0.0})
     assert judged(" \n") == (Outcome.EMPTY, {"decided": 0.0})
     with pytest.raises(TaskError, match="kgbench judge"):
-        judge_verdict.prompt(case)
+        family.prompt(case)
     with pytest.raises(TaskError, match="a command of the plug-in judging"):
-        judge_verdict.cases(task_of(rubric("correctness")), "judgements", 0, 1)
+        family.cases(task_of(rubric("correctness")), "judgements", 0, 1)
 
 
 # --- delimiting -----------------------------------------------------------------------------

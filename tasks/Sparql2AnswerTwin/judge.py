@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparql2AnswerTwin: Sparql2AnswerListOrganizational about the renamed organisational graph."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kgbench.families.delegating import DelegatingFamily
+from kgbench.families.twins import TwinFamily
+
+
+class Sparql2AnswerTwin(DelegatingFamily, TwinFamily):
+    """Twins of the questions of Sparql2AnswerListOrganizational."""
+
+    JUDGED_AS = "Sparql2AnswerListOrganizational"
+
+
+family: Final = Sparql2AnswerTwin(__file__)

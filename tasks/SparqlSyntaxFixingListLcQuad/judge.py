@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SparqlSyntaxFixingListLcQuad: correct the syntax of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kgbench.families.faults import insert_fault
+from kgbench.families.queries import QueryFixFamily, Vocabulary
+from kgbench.model import Json
+from kgbench.tasks import texts
+
+_WIKIDATA: Final = {
+    "wd": "http://www.wikidata.org/entity/",
+    "wds": "http://www.wikidata.org/entity/statement/",
+    "wdv": "http://www.wikidata.org/value/",
+    "wdt": "http://www.wikidata.org/prop/direct/",
+    "p": "http://www.wikidata.org/prop/",
+    "ps": "http://www.wikidata.org/prop/statement/",
+    "pq": "http://www.wikidata.org/prop/qualifier/",
+    "wikibase": "http://wikiba.se/ontology#",
+    "bd": "http://www.bigdata.com/rdf#",
+}
+
+
+class SparqlSyntaxFixingListLcQuad(QueryFixFamily):
+    """Faulty queries; those published are about Wikidata."""
+
+    vocabulary = Vocabulary(_WIKIDATA)
+
+    def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+        """Return reference queries about the economic graph, each with one syntax error."""
+        graph = texts.shared("economy", "graph.ttl")
+        questions = texts.shared_structure("economy", "questions.json")
+        by_uid = {question["uid"]: question for question in questions}
+        cases = []
+        for fault in texts.structure(self.NAME, "faults.json"):
+            question = by_uid[fault["question"]]
+            place = f"{self.NAME}/faults.json: the fault {fault['uid']}"
+            faulty = insert_fault(question["refSparql"], fault["find"], fault["put"], place)
+            cases.append(
+                {
+                    **question,
+                    "uid": fault["uid"],
+                    "testSparql": faulty,
+                    "errorMessage": fault["message"],
+                    "graph": graph,
+                }
+            )
+        return cases
+
+
+family: Final = SparqlSyntaxFixingListLcQuad(__file__)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text2SparqlExecEvalListCoypuMini: write queries about the economic graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kgbench.families.graph_info import shown_parts
+from kgbench.families.queries import QueryFamily, Vocabulary
+from kgbench.model import Json
+from kgbench.tasks import serialising, texts
+
+
+class Text2SparqlExecEvalListCoypuMini(QueryFamily):
+    """Questions about the economic graph."""
+
+    vocabulary = Vocabulary(undeclared=("rdfs", "xsd"))
+
+    def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+        """Return questions about the graph, which each case contains."""
+        graph = texts.shared("economy", "graph.ttl")
+        prefixes = {
+            **serialising.declared_prefixes(texts.shared("economy", "schema.ttl")),
+            **serialising.declared_prefixes(graph),
+        }
+        return [
+            {
+                **question,
+                "graph": graph,
+                **shown_parts(parameters, question, "economy", prefixes, graph),
+            }
+            for question in texts.shared_structure("economy", "questions.json")
+        ]
+
+
+family: Final = Text2SparqlExecEvalListCoypuMini(__file__)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text2SparqlExecEvalListOrgaNumerical: write queries about a graph with numbers for names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kgbench.families.queries import QueryFamily, Vocabulary
+from kgbench.model import Json
+from kgbench.tasks import numbering, texts
+
+
+class Text2SparqlExecEvalListOrgaNumerical(QueryFamily):
+    """Questions about the organisational graph with numbers for its names."""
+
+    vocabulary = Vocabulary(undeclared=("rdfs",))
+
+    def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+        """Return questions; each case contains the graph and the table of the numbers."""
+        turtle = texts.shared("organisation", "graph.ttl")
+        numbers = numbering.number_names(turtle)
+        graph = numbering.translate_names(turtle, numbers)
+        return [
+            {
+                **question,
+                "refSparql": numbering.translate_names(question["refSparql"], numbers),
+                "refResultSet": sorted(numbers.get(v, v) for v in question["refResultSet"]),
+                "graphTurtle": graph,
+                "entityHelpCsv": numbering.table(numbers),
+            }
+            for question in texts.shared_structure("organisation", "questions.json")
+        ]
+
+
+family: Final = Text2SparqlExecEvalListOrgaNumerical(__file__)

@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Final, cast
+from typing import ClassVar, Final, cast
 
+from kgbench.families.frame import ListedFamily
 from kgbench.families.queries import Vocabulary
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
 from kgbench.plugins.agents import graph_agents, graph_cases, graph_tools, tool_scores
 from kgbench.policies.policy import policy
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.tasks import catalogue, texts, typed_answers
+from kgbench.tasks import typed_answers
 from kgbench.tool_calls import Tool, ToolCall, ToolResult
 from kgbench.tools import arguments, wording
 
@@ -32,25 +33,22 @@ _FORM: Final = re.compile(r"\b(?:SELECT|ASK)\b", re.IGNORECASE)
 _RESULTS: Final = ("precision", "recall", "f1", "exact")
 
 
-class GraphQuestions:
+class GraphQuestions(ListedFamily):
     """A task class of questions about the graph in its parameters, with tools over this graph."""
 
-    def __init__(self, name: str) -> None:
-        self.NAME = name
-        self.vocabulary = Vocabulary()
+    vocabulary: ClassVar[Vocabulary] = Vocabulary()
 
-    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
-        """Return the cases of ``task``: the same questions for every seed and in every condition.
+    def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+        """Return the same questions in every condition.
 
         Raises :class:`~kgbench.errors.TaskError` if the graph is not installed.
         """
-        return [self._case(task, suite, data) for data in graph_cases.of(task.parameters)[:count]]
+        return graph_cases.of(parameters)
 
-    def _case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
+    def case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
         """Make the case with ``data`` and the tools of the condition of ``task``."""
         tools = [] if task.parameters["condition"] == WITHOUT_TOOLS else graph_tools.tools_as_json()
-        content = {**data, "tools": tools}
-        return catalogue.make_case(suite, self.NAME, task.parameters, content, uid=data["uid"])
+        return super().case(task, suite, {**data, "tools": tools})
 
     def prompt(self, case: Case) -> str:
         """Return the prompt with the question of ``case``.
@@ -60,7 +58,7 @@ class GraphQuestions:
         condition = case.parameters["condition"]
         schema = {} if condition == "tools" else {"schema": graph_tools.schema(self._graph(case))}
         question = case.data["question"].strip()
-        return texts.filled(self.NAME, f"prompt-{condition}.txt", question=question, **schema)
+        return self.text(f"prompt-{condition}", question=question, **schema)
 
     def tools(self, case: Case) -> Sequence[Tool]:
         """Return the tools described in the data of ``case``."""
@@ -164,6 +162,3 @@ def _sparql(call: ToolCall) -> str | None:
     except ValueError:
         return None
     return sparql if isinstance(sparql, str) else None
-
-
-GRAPHS: Final = GraphQuestions("Text2SparqlTools")

@@ -15,7 +15,7 @@ from kgbench.errors import TaskError
 from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
 from kgbench.execution.pools import executor
 from kgbench.model import Case, Json
-from kgbench.plugins.agents import graph_questions, graph_tools
+from kgbench.plugins.agents import graph_tools
 from kgbench.serve.settings import Limits
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import Tool, ToolCall, ToolOutcome, ToolResult
@@ -50,7 +50,7 @@ def case_of(name: str) -> Case:
     except (OSError, UnicodeError, SyntaxError, ValueError) as error:
         raise TaskError(f"the graph {name} cannot be read: {error}") from None
     data = {"graphTurtle": text, "tools": graph_tools.tools_as_json()}
-    return catalogue.make_case(_SUITE, graph_questions.GRAPHS.NAME, {}, data)
+    return catalogue.make_case(_SUITE, "Text2SparqlTools", {}, data)
 
 
 class GraphTools:

@@ -22,13 +22,13 @@ from typing import Final
 from kgbench.datasets import json_files
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
+from kgbench.plugins.challenges import recorded_questions
 from kgbench.plugins.challenges.grasp_messages import transcript
 from kgbench.plugins.challenges.published_answers import AnswerFile, Benchmark, PublishedAnswer
-from kgbench.plugins.challenges.recorded_questions import GRASP
 from kgbench.software import Software
 
 BENCHMARK: Final = Benchmark(
-    "grasp", GRASP.NAME, Software("GRASP", "1"), datetime(2025, 1, 1, tzinfo=UTC)
+    "grasp", "GraspQuestions", Software("GRASP", "1"), datetime(2025, 1, 1, tzinfo=UTC)
 )
 QUESTIONS: Final = "test.jsonl"
 OUTPUTS: Final = "outputs"
@@ -140,7 +140,7 @@ def _answer(  # noqa: PLR0917 - the parts of one record
         "refSparql": question["sparql"],
         "graphName": knowledge_graph,
     }
-    infos: dict[str, Json] = {"sparql": GRASP.query(text or "")}
+    infos: dict[str, Json] = {"sparql": recorded_questions.query(text or "")}
     if dialogue.closing:
         infos["closing"] = dialogue.closing
     if record.get("error"):

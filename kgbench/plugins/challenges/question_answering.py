@@ -155,7 +155,7 @@ class _ModelClient:
     async def _query(self, name: str, question: str) -> str:
         try:
             case = _case(name, question)
-            prompt = text2sparql_questions.prompt(case)
+            prompt = catalogue.module(case.task_class).prompt(case)
             request = ModelRequest((prompt,), case, digest(f"{self._setup.iri}/{prompt}"))
             reply = await self._ask(request)
         except (TimeoutError, ProviderTimeout):

@@ -17,13 +17,13 @@ from typing import Final
 from kgbench.datasets import json_files
 from kgbench.errors import EvaluationError, ImportRefused
 from kgbench.model import Call, Json, QueryResult, Reply, Turn
+from kgbench.plugins.challenges import recorded_questions
 from kgbench.plugins.challenges.published_answers import AnswerFile, Benchmark, PublishedAnswer
-from kgbench.plugins.challenges.recorded_questions import SPINACH
 from kgbench.policies.results import from_bindings, to_json
 from kgbench.software import Software
 
 BENCHMARK: Final = Benchmark(
-    "spinach", SPINACH.NAME, Software("SPINACH", "1"), datetime(2024, 1, 1, tzinfo=UTC)
+    "spinach", "SpinachQuestions", Software("SPINACH", "1"), datetime(2024, 1, 1, tzinfo=UTC)
 )
 _NAME: Final = re.compile(r"(?P<system>.+)_output_(?P<split>[A-Za-z0-9]+)\.json")
 _DATASETS: Final = "datasets"
@@ -84,7 +84,10 @@ def _answers(path: Path, records: list[Json]) -> Iterator[PublishedAnswer]:
             "refResult": to_json(expected),
         }
         text = predicted or ""
-        infos: dict[str, Json] = {"sparql": SPINACH.query(text), "result": to_json(answered)}
+        infos: dict[str, Json] = {
+            "sparql": recorded_questions.query(text),
+            "result": to_json(answered),
+        }
         if others := {key: value for key, value in record.items() if key not in _KNOWN}:
             infos["published"] = others
         turn = Turn(question, (Call(BENCHMARK.day, BENCHMARK.day, Reply(text)),))

@@ -14,8 +14,9 @@ import pytest
 
 from kgbench.datasets import descriptions, home
 from kgbench.errors import ImportRefused, TaskError
+from kgbench.families.BlinkgMappings.judge import family
 from kgbench.model import Case, Outcome, Verdict
-from kgbench.plugins.challenges import blinkg, blinkg_mappings
+from kgbench.plugins.challenges import blinkg
 from kgbench.tasks import catalogue
 from kgbench.testing import contract
 from kgbench.testing.executor import PlainExecutor
@@ -72,12 +73,12 @@ def install(copy: Path) -> dict[str, object]:
 def cases(form: str) -> list[Case]:
     """Return the cases of the installed copy in a format."""
     task = catalogue.labelled_tasks()[f"{NAME}-{form}"]
-    return list(blinkg_mappings.cases(task, "own", 0, 1000))
+    return list(family.cases(task, "own", 0, 1000))
 
 
 def judged(case: Case, *answers: str) -> Verdict:
     """Return the verdict on the last answer."""
-    return blinkg_mappings.judge(case, answers, PlainExecutor())
+    return family.judge(case, answers, PlainExecutor())
 
 
 def test_scenarios_are_installed(copy: Path, tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_the_prompt_states_what_nobody_can_guess(copy: Path) -> None:
     """The prompt has the IRI templates of classes, and datatypes and languages of properties."""
     install(copy)
     (case,) = cases("json")
-    said = blinkg_mappings.prompt(case)
+    said = family.prompt(case)
 
     assert "* <http://e/Boat>: http://e/b/{no}\n" in said
     assert "* <http://e/name>: texts with the language de\n" in said
@@ -143,14 +144,14 @@ def test_the_prompt_states_what_nobody_can_guess(copy: Path) -> None:
     assert "rml:JSONPath" in said
     for text in (case.data["ontology"], *case.data["files"].values()):
         assert text.strip() in said
-    assert "http://e/length" not in blinkg_mappings.prompt(cases("xml")[0])
+    assert "http://e/length" not in family.prompt(cases("xml")[0])
 
 
 def test_differences_and_errors_are_told(copy: Path) -> None:
     """A wrong graph, a failing mapping or invalid Turtle gets feedback, in two rounds."""
     install(copy)
     (case,) = cases("json")
-    right = blinkg_mappings.reference(case)
+    right = family.reference(case)
     best = judged(case, right)
     assert (best.scores["f1"], best.next_prompt) == (1.0, None)
 
@@ -185,7 +186,7 @@ def test_triples_that_no_record_has_are_not_asked_for(copy: Path) -> None:
     """The dialogue ends without triples that no record has; only publishedF1 counts them."""
     install(copy)
     (case,) = cases("xml")
-    verdict = judged(case, blinkg_mappings.reference(case))
+    verdict = judged(case, family.reference(case))
 
     assert (verdict.scores["f1"], verdict.scores["exact"], verdict.next_prompt) == (1.0, 1.0, None)
     assert verdict.scores["publishedF1"] == pytest.approx(0.8)
@@ -229,18 +230,18 @@ def published(external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_published_scenarios_are_asked_and_judged() -> None:
     """All cases keep the contract of task classes; references produce the expected graphs."""
     declared = catalogue.task_class(NAME)
-    judge = contract.judge_here(blinkg_mappings, PlainExecutor())
+    judge = contract.judge_here(family, PlainExecutor())
     found = [case for form in blinkg.FORMATS for case in cases(form)]
     assert [case.uid for case in found] == [f"1{letter}" for letter in "ABCDEFGH"] * 2
-    assert len({case.digest for case in found}) == len({*map(blinkg_mappings.prompt, found)}) == 16
+    assert len({case.digest for case in found}) == len({*map(family.prompt, found)}) == 16
     for case in found:
-        assert list(contract.faults_of_prompt(blinkg_mappings, case)) == []
-        assert list(contract.faults_of_reference(declared, blinkg_mappings, case, judge)) == []
-        assert list(contract.faults_of_echo(declared, blinkg_mappings, case, judge)) == []
-        said = blinkg_mappings.prompt(case)
+        assert list(contract.faults_of_prompt(family, case)) == []
+        assert list(contract.faults_of_reference(declared, family, case, judge)) == []
+        assert list(contract.faults_of_echo(declared, family, case, judge)) == []
+        said = family.prompt(case)
         assert case.data["mapping"] not in said
         assert not any(" ".join(row) in said for row in case.data["expected"])
-        scores = judged(case, blinkg_mappings.reference(case)).scores
+        scores = judged(case, family.reference(case)).scores
         most, _ = NOT_MADE.get(case.uid or "", (1.0, ""))
         assert scores["exact"] == 1.0
         assert scores["publishedF1"] == pytest.approx(most)

@@ -12,8 +12,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.execution.engines import engine
+from kgbench.families.W3cRdf12.judge import rows, solutions
 from kgbench.plugins.challenges.w3c_manifests import entries
-from kgbench.plugins.challenges.w3c_rdf12 import rows, solutions
 from kgbench.plugins.challenges.w3c_tests import FORMATS, RESULTS, quads
 from kgbench.policies.blank_nodes import compare_rows
 

@@ -16,8 +16,9 @@ import pytest
 from kgbench.datasets import descriptions, home
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.execution.engines import engine
+from kgbench.families.W3cRdf12.judge import family
 from kgbench.model import Outcome
-from kgbench.plugins.challenges import w3c_rdf12, w3c_tests
+from kgbench.plugins.challenges import w3c_tests
 from kgbench.tasks import catalogue
 from kgbench.testing import contract
 from kgbench.testing.executor import PlainExecutor
@@ -105,12 +106,12 @@ def install(copy: Path) -> dict[str, object]:
 
 def cases(label: str):
     """Return the cases of a task of the installed copy."""
-    return list(w3c_rdf12.cases(catalogue.labelled_tasks()[label], "own", 0, 1000))
+    return list(family.cases(catalogue.labelled_tasks()[label], "own", 0, 1000))
 
 
 def judged(case, answer: str):
     """Return the verdict on an answer."""
-    return w3c_rdf12.judge(case, [answer], PlainExecutor())
+    return family.judge(case, [answer], PlainExecutor())
 
 
 def test_what_tests_need_is_installed(copy: Path, tmp_path: Path) -> None:
@@ -160,8 +161,8 @@ def test_comments_and_repetitions_are_not_shown(copy: Path) -> None:
         "rdf12/turtle/good": "valid",
     }
     for case in found.values():
-        assert "fine" not in w3c_rdf12.prompt(case)
-        assert "legal" not in w3c_rdf12.prompt(case)
+        assert "fine" not in family.prompt(case)
+        assert "legal" not in family.prompt(case)
 
 
 @pytest.mark.parametrize(
@@ -280,12 +281,12 @@ def published(external_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_published_tests_are_asked_and_judged(published: Path) -> None:
     """All cases fulfil the contract of task classes and are as many as the page says."""
-    declared, judge = catalogue.task_class(NAME), contract.judge_here(w3c_rdf12, PlainExecutor())
+    declared, judge = catalogue.task_class(NAME), contract.judge_here(family, PlainExecutor())
     labels = [label for label in catalogue.labelled_tasks() if label.startswith(NAME)]
     found = {label: cases(label) for label in labels}
     for case in (case for each in found.values() for case in each):
-        assert list(contract.faults_of_prompt(w3c_rdf12, case)) == []
-        assert list(contract.faults_of_reference(declared, w3c_rdf12, case, judge)) == []
+        assert list(contract.faults_of_prompt(family, case)) == []
+        assert list(contract.faults_of_reference(declared, family, case, judge)) == []
         assert set(judged(case, "").scores.values()) == {0.0}
     for each in found.values():
         for answer in NO_ANSWERS.values():

@@ -25,8 +25,8 @@ from .cases import ANSWERED, EMPTY, SHEETS, UNANSWERABLE
 _WHOLE: Final = 100  # percent
 
 
-class WorldTools(GraphQuestions):
-    """The task class Text2SparqlToolsWorld."""
+class Text2SparqlToolsWorld(GraphQuestions):
+    """Questions about the world of a plan's seed."""
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         """Make ``count`` cases: questions about the seed's world, the same in every condition.
@@ -49,7 +49,7 @@ class WorldTools(GraphQuestions):
                 "ordered": question.ordered,
                 "features": list(question.features),
             }
-            return self._case(task, suite, data)
+            return self.case(task, suite, data)
 
         return OnDemand(count, make)
 
@@ -63,7 +63,7 @@ class WorldTools(GraphQuestions):
         generator.check_instances(task)
 
 
-family: Final = WorldTools("Text2SparqlToolsWorld")
+family: Final = Text2SparqlToolsWorld(__file__)
 
 
 def _kinds(world: World, parameters: Mapping[str, Json]) -> Iterator[tuple[str, int]]:

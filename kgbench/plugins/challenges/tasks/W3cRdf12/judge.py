@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench.errors import TaskError
+from kgbench.families.frame import Family
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.plugins.challenges import w3c_tests
 from kgbench.plugins.challenges.w3c_tests import EVALUATION, SYNTAX, W3cTest
@@ -23,9 +24,7 @@ from kgbench.policies.node_numbers import Row
 from kgbench.rdf.triple_terms import cells
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.single_words import read_word
-from kgbench.tasks import catalogue, texts
 
-NAME: Final = w3c_tests.CLASS
 VERDICTS: Final = ("valid", "invalid")
 _DEEPEST: Final = 200  # brackets; parsers descend recursively
 _BRACKET: Final = re.compile(r"<<\(|\)>>|[\[\]{}]")
@@ -47,66 +46,81 @@ class ParsedAnswer(NamedTuple):
     error: str | None = None
 
 
-def cases(task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG001 - static
-    """Return the tests of the kind and the language of ``task``, at most ``count``.
+class W3cRdf12(Family):
+    """Tests of syntax and evaluation."""
 
-    Raises :class:`~kgbench.errors.TaskError` if the data set is not installed, or has no such test.
-    """
-    kind, language = task.parameters["kind"], task.parameters["language"]
-    chosen = [
-        test for test in w3c_tests.installed() if (test.kind, test.language) == (kind, language)
-    ]
-    if not chosen:
-        raise TaskError(f"{w3c_tests.NAME} has no tests of {kind} in the language '{language}'")
-    return [case(task, suite, test) for test in chosen[:count]]
+    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+        """Return the tests of the kind and the language of ``task``, at most ``count``.
+
+        Raises :class:`~kgbench.errors.TaskError` if the data set is not installed, or has no such
+        test.
+        """
+        kind, language = task.parameters["kind"], task.parameters["language"]
+        chosen = [
+            test for test in w3c_tests.installed() if (test.kind, test.language) == (kind, language)
+        ]
+        if not chosen:
+            raise TaskError(f"{w3c_tests.NAME} has no tests of {kind} in the language '{language}'")
+        return [self.case(task, suite, _data(test)) for test in chosen[:count]]
+
+    def prompt(self, case: Case) -> str:
+        """Return the question about the text of the test."""
+        language, text = case.parameters["language"], case.data["text"].strip("\n")
+        if case.parameters["kind"] == SYNTAX:
+            return self.text("prompt-syntax", language=_NAMES[language], text=text)
+        base = case.data["base"]
+        if language not in {"query", "update"}:
+            return self.text("prompt-triples", language=_NAMES[language], base=base, text=text)
+        data = "(The dataset is empty.)"
+        if "data" in case.data:
+            language_name = _NAMES[case.data["dataLanguage"]]
+            data = f"{language_name}:\n```\n{case.data['data'].strip(chr(10))}\n```"
+        name = "update" if language == "update" else case.data["form"]
+        return self.text(f"prompt-{name}", base=base, text=text, data=data)
+
+    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+        """Compare the verdict, the graph or the result in the last answer with the expected one."""
+        answer = answers[-1]
+        if case.parameters["kind"] == SYNTAX:
+            return _judged_verdict(case, answer)
+        expected = read(case.data["form"], case.data["expected"])
+        assert expected.rows is not None, expected.error
+        given = (
+            read(case.data["form"], answer_text(answer)) if answer.strip() else ParsedAnswer(None)
+        )
+        if given.rows is None:
+            scores = dict.fromkeys(("correct", "answerParse", "f1"), 0.0)
+            outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
+            return Verdict(scores, {"parseError": given.error}, outcome)
+        compared = compare_rows(expected.rows, given.rows)
+        is_right = not compared.missing and not compared.surplus
+        f1 = 1.0 if is_right else compared.agreement.f1
+        scores = {"correct": float(is_right), "answerParse": 1.0, "f1": f1}
+        return Verdict(scores, _differences(compared))
+
+    def reference(self, case: Case) -> str:
+        """Return the right word, or the expected graph or result in a fenced block."""
+        if case.parameters["kind"] == SYNTAX:
+            return str(case.data["expected"])
+        return f"```\n{case.data['expected'].strip()}\n```"
+
+    def prepare(self) -> None:
+        """Load libraries for judging processes, which cannot open files."""
+        read("graph", "")
+        compare_rows({("_:a",)}, {("_:b",)})
 
 
-def case(task: Task, suite: str, test: W3cTest) -> Case:
-    """Return the case of one test."""
+family: Final = W3cRdf12(__file__)
+
+
+def _data(test: W3cTest) -> Mapping[str, Json]:
     data: dict[str, Json] = {"uid": test.name, "text": test.text, "expected": test.expected}
     if test.kind == EVALUATION:
         data["base"] = test.base
         data["form"] = "solutions" if test.asks_for_solutions else "graph"
     if test.data is not None:
         data |= {"data": test.data, "dataLanguage": test.data_language}
-    return catalogue.make_case(suite, NAME, task.parameters, data, test.name)
-
-
-def prompt(case: Case) -> str:
-    """Return the prompt: the question about the text of the test."""
-    language, text = case.parameters["language"], case.data["text"].strip("\n")
-    if case.parameters["kind"] == SYNTAX:
-        return texts.filled(NAME, "prompt-syntax.txt", language=_NAMES[language], text=text)
-    base = case.data["base"]
-    if language not in {"query", "update"}:
-        return texts.filled(
-            NAME, "prompt-triples.txt", language=_NAMES[language], base=base, text=text
-        )
-    data = "(The dataset is empty.)"
-    if "data" in case.data:
-        language_name = _NAMES[case.data["dataLanguage"]]
-        data = f"{language_name}:\n```\n{case.data['data'].strip(chr(10))}\n```"
-    name = "update" if language == "update" else case.data["form"]
-    return texts.filled(NAME, f"prompt-{name}.txt", base=base, text=text, data=data)
-
-
-def judge(case: Case, answers: Sequence[str], executor: Executor) -> Verdict:  # noqa: ARG001 - nothing is executed
-    """Compare the verdict, the graph or the result in the last answer with the expected one."""
-    answer = answers[-1]
-    if case.parameters["kind"] == SYNTAX:
-        return _judged_verdict(case, answer)
-    expected = read(case.data["form"], case.data["expected"])
-    assert expected.rows is not None, expected.error
-    given = read(case.data["form"], answer_text(answer)) if answer.strip() else ParsedAnswer(None)
-    if given.rows is None:
-        scores = dict.fromkeys(("correct", "answerParse", "f1"), 0.0)
-        outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
-        return Verdict(scores, {"parseError": given.error}, outcome)
-    compared = compare_rows(expected.rows, given.rows)
-    is_right = not compared.missing and not compared.surplus
-    f1 = 1.0 if is_right else compared.agreement.f1
-    scores = {"correct": float(is_right), "answerParse": 1.0, "f1": f1}
-    return Verdict(scores, _differences(compared))
+    return data
 
 
 def _judged_verdict(case: Case, answer: str) -> Verdict:
@@ -183,19 +197,3 @@ def solutions(result: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> 
         )
         counted[row] += 1
         yield (*row, f"#{counted[row]}")
-
-
-def reference(case: Case) -> str:
-    """Return the reference answer.
-
-    This is the right word, or the expected graph or result in a fenced block.
-    """
-    if case.parameters["kind"] == SYNTAX:
-        return str(case.data["expected"])
-    return f"```\n{case.data['expected'].strip()}\n```"
-
-
-def prepare() -> None:
-    """Load libraries for judging processes, which cannot open files."""
-    read("graph", "")
-    compare_rows({("_:a",)}, {("_:b",)})

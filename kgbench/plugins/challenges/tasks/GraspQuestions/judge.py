@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GraspQuestions: questions that GRASP answered with tools; queries run on the installed graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kgbench.model import Case, Executor, Json, Verdict
+from kgbench.plugins.challenges import grasp_tools
+from kgbench.plugins.challenges.recorded_questions import RecordedQuestions
+from kgbench.tasks import typed_answers
+from kgbench.tool_calls import ToolCall, ToolResult
+
+
+class GraspQuestions(RecordedQuestions):
+    """Questions with recorded tool calls; see :class:`kgbench.tools.module.RecordedTools`."""
+
+    policy = "grasp"
+
+    def judge_dialogue(
+        self,
+        case: Case,
+        prompts: Sequence[str],
+        answers: Sequence[str],
+        executor: Executor,
+    ) -> Verdict:
+        """Return the verdict on the final query; see :meth:`judge`."""
+        return self.judge(case, answers, executor)
+
+    def again(
+        self, case: Case, call: ToolCall, result: ToolResult, prompt: str
+    ) -> Mapping[str, Json] | str:
+        """See :func:`.grasp_tools.again`; the graph has to be installed."""
+        arguments = grasp_tools.again(call, result, prompt)
+        obstacle = None if isinstance(arguments, str) else typed_answers.policy_obstacle(case, self)
+        return obstacle or arguments
+
+    def use(
+        self,
+        case: Case,
+        name: str,
+        arguments: Mapping[str, Json],
+        executor: Executor,
+    ) -> ToolResult:
+        """See :func:`.grasp_tools.use`."""
+        return grasp_tools.use(arguments, typed_answers.graph_of(case, self), executor)
+
+    def agree(self, recorded: ToolResult, new_result: ToolResult) -> bool:
+        """See :func:`.grasp_tools.agree`."""
+        return grasp_tools.agree(recorded, new_result)
+
+    def why_different(self, recorded: ToolResult, new_result: ToolResult) -> str | None:
+        """See :func:`.grasp_tools.why_different`."""
+        return grasp_tools.why_different(recorded, new_result)
+
+
+family: Final = GraspQuestions(__file__)

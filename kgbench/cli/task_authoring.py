@@ -7,13 +7,12 @@ import json
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kgbench.cli import options
 from kgbench.cli.messages import count, echo_visible
-from kgbench.tasks.scaffold_options import Answers, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +39,13 @@ def new(
         ),
     ] = None,
     kind: Annotated[
-        Kind, typer.Option("--kind", help="One answer, or a dialogue with feedback.")
-    ] = Kind.ANSWER,
+        Literal["answer", "dialogue"],
+        typer.Option("--kind", help="One answer, or a dialogue with feedback."),
+    ] = "answer",
     answers: Annotated[
-        Answers, typer.Option("--answers", help="Lines of text, or a graph in Turtle.")
-    ] = Answers.TEXT,
+        Literal["text", "graph"],
+        typer.Option("--answers", help="Lines of text, or a graph in Turtle."),
+    ] = "text",
     json_: options.AsJson = False,
 ) -> None:
     """Create a package with a new, working task class.

@@ -48,6 +48,10 @@ class Family(ABC):
         """Return at most ``count`` cases of a task, the same for the same seed."""
 
     @abstractmethod
+    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+        """Judge the last of ``answers``; the earlier ones are context."""
+
+    @abstractmethod
     def reference(self, case: Case) -> str:
         """Return an answer with the best score."""
 
@@ -62,6 +66,14 @@ class Family(ABC):
     def text(self, name: str, **values: str) -> str:
         """Return the text ``name`` (without ``.txt``) of the folder, filled in with ``values``."""
         return texts.filled(self.texts_of or self.NAME, f"{name}.txt", **values)
+
+    def file(self, name: str) -> str:
+        """Return the file ``name`` of the folder as text, without its final line break."""
+        return texts.text(self.NAME, name)
+
+    def structure(self, name: str) -> Json:
+        """Return the JSON file ``name`` of the folder."""
+        return texts.structure(self.NAME, name)
 
     def case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
         """Make the case with ``data``."""
@@ -92,7 +104,7 @@ class ListedFamily(Family):
 
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return the data of all cases of a task with ``parameters``."""
-        listed: Sequence[Mapping[str, Json]] = texts.structure(self.NAME, "cases.json")
+        listed: Sequence[Mapping[str, Json]] = self.structure("cases.json")
         return listed
 
 
@@ -132,7 +144,7 @@ class Score:
     feedback: Callable[[], Feedback | None] = _no_feedback
 
 
-class DocumentFamily(DrawnFamily, Generic[Answer]):
+class DocumentFamily(Family, Generic[Answer]):
     """A family whose answers are documents in the first fenced block.
 
     The score ``answerParse`` and the info ``parseError`` of each answer are added to those of the

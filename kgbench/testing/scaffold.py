@@ -10,48 +10,52 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from typing import Final
+from typing import Final, Literal
 
 from kgbench import files
 from kgbench.errors import TaskError
 from kgbench.tasks import catalogue
-from kgbench.tasks.scaffold_options import Answers, Kind
+
+Kind = Literal["answer", "dialogue"]
+Answers = Literal["text", "graph"]
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}")
 _WORD_BREAKS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-_OF_KIND: Final[Mapping[Kind, Mapping[str, str]]] = {
-    Kind.ANSWER: {
-        "rounds": "1",
-        "main": "f1",
-        "constants": "",
-    },
-    Kind.DIALOGUE: {
-        "rounds": "3",
-        "main": "max_f1",
-        "constants": "ROUNDS = 3  # kgb:maxRounds in task.ttl\n",
-    },
+_OF_KIND: Final[Mapping[str, Mapping[str, str]]] = {
+    "answer": {"rounds": "1", "main": "f1"},
+    "dialogue": {"rounds": "3", "main": "max_f1"},
 }
-_OF_ANSWERS: Final[Mapping[Answers, Mapping[str, str]]] = {
-    Answers.TEXT: {
+_OF_ANSWERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "text": {
         "label": "list what a graph says",
         "definition": "A small graph and a question are shown; the answer must list names.",
+        "templates": "template:f1 , template:precision , template:recall",
         "reads": "graph",
         "writes": "nodes",
         "process": "understand",
         "things": "names",
+        "further": "",
+        "dropped": "-1",
     },
-    Answers.GRAPH: {
+    "graph": {
         "label": "write what a text says as a graph",
         "definition": "A short text is shown; the answer must state in Turtle what it says.",
+        "templates": "template:answerParse , template:exact , template:f1 , template:precision ,\n"
+        "        template:recall",
         "reads": "text",
         "writes": "graph",
         "process": "create",
         "things": "triples",
+        "further": """
+metric:exact skos:definition "Whether the triples are the expected ones."@en .
+metric:answerParse skos:definition "Whether the answer has a fenced block that is Turtle."@en .""",
+        "dropped": "-2",
     },
 }
+_FEEDBACK: Final = {"text": "feedback.txt", "graph": "feedback-content.txt"}
 
 
 def module_name(name: str) -> str:
@@ -67,8 +71,8 @@ def make(
     name: str,
     folder: Path | None = None,
     *,
-    kind: Kind = Kind.ANSWER,
-    answers: Answers = Answers.TEXT,
+    kind: Kind = "answer",
+    answers: Answers = "text",
 ) -> list[Path]:
     """Write the package of a new task class called ``name`` into ``folder``; return its files.
 
@@ -116,40 +120,27 @@ def _files(name: str, module: str, project: str, kind: Kind, answers: Answers) -
         "name": name,
         "module": module,
         "project": project,
-        "imports": _imports(answers),
         **_OF_KIND[kind],
         **_OF_ANSWERS[answers],
     }
-    values["asking"] = _filled(f"{answers}/asking.py", values)
-    values["judging"] = _filled(f"{kind}/judging.py", values)
     texts = {
         "pyproject.toml": _filled("pyproject.toml", values),
         "README.md": _filled("README.md", values),
         f"test_{module}.py": _filled("test.py", values),
         f"{module}/__init__.py": _filled("init.py", values),
-        f"{module}/judge.py": _filled("judge.py", values),
+        f"{module}/judge.py": _filled(f"{answers}/{kind}.py", values),
         f"{module}/task.ttl": _filled("task.ttl", values),
         f"{module}/prompt.txt": _text(f"{answers}/prompt.txt"),
         f"{module}/cases.json": _text(f"{answers}/cases.json"),
     }
-    if kind is Kind.DIALOGUE:
-        texts[f"{module}/feedback.txt"] = _text("dialogue/feedback.txt")
+    if kind == "dialogue":
+        feedback = _FEEDBACK[answers]
+        texts[f"{module}/{feedback}"] = _text(f"{answers}/{feedback}")
     return texts
 
 
-def _imports(answers: Answers) -> str:
-    lines = (
-        "from kgbench.model import Outcome, Verdict",
-        "from kgbench.scoring.agreement import compare_sets",
-        *(["from kgbench.scoring.fences import fenced_blocks"] if answers is Answers.GRAPH else []),
-        "from kgbench.tasks import catalogue, texts",
-    )
-    return "\n".join(lines)
-
-
 def _filled(name: str, values: Mapping[str, str]) -> str:
-    filled = Template(_text(f"{name}.template")).substitute(values)
-    return filled.removesuffix("\n") if name.endswith("ing.py") else filled
+    return Template(_text(f"{name}.template")).substitute(values)
 
 
 def _text(name: str) -> str:

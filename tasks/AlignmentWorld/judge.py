@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgbench.families import turtle_answers
 from kgbench.families.comparing import compare, quoted, readable
-from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import TooMuchWork
 from kgbench.reasoning.coherence import SOMETHING, find_incoherence
@@ -50,7 +50,7 @@ class Correspondences(NamedTuple):
     others: frozenset[str]
 
 
-class AlignmentWorld(TurtleFamily):
+class AlignmentWorld(DrawnFamily, TurtleFamily):
     """Pairs of ontologies with parts of the schema of the seed's world."""
 
     shows = ("first", "second")

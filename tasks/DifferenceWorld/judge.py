@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.families.comparing import compare, quoted
-from kgbench.families.frame import DocumentFamily, Feedback, Score, Unreadable
+from kgbench.families.frame import DocumentFamily, DrawnFamily, Feedback, Score, Unreadable
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.worlds.generator import world_of
 from kgbench.worlds.matching import Row, is_isomorphic
@@ -48,7 +48,7 @@ class Change(NamedTuple):
 NOTHING: Final = Change(frozenset(), frozenset())
 
 
-class DifferenceWorld(DocumentFamily[Change]):
+class DifferenceWorld(DrawnFamily, DocumentFamily[Change]):
     """Pairs of graphs, each about other resources of the seed's world."""
 
     shows = ("first", "second")

@@ -19,7 +19,6 @@ from kgbench.scoring.graphs import compare_graphs
 from kgbench.scoring.ntriples import Terms, terms
 from kgbench.scoring.result_sets import term_value
 from kgbench.scoring.similarity import ratio
-from kgbench.tasks import texts
 from kgbench.vocab import SCHEMA
 
 _PROPERTIES: Final = "https://w3id.org/kgbench/printers/properties/"
@@ -38,8 +37,8 @@ class FactExtractStatic(ListedFamily):
         return [
             {
                 "graphFormat": "turtle",
-                "sheet": texts.text(self.NAME, "sheet.txt"),
-                "optimal": texts.text(self.NAME, "reference.ttl"),
+                "sheet": self.file("sheet.txt"),
+                "optimal": self.file("reference.ttl"),
             }
         ]
 

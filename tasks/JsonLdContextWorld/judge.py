@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kgbench.families.comparing import compare, quoted
-from kgbench.families.frame import Feedback, Score, Unreadable
+from kgbench.families.frame import DrawnFamily, Feedback, Score, Unreadable
 from kgbench.families.json_ld import CONTEXT, JsonFamily, turtle
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.scoring import json_ld
@@ -20,7 +20,7 @@ from kgbench.worlds.generator import world_of
 from .cases import sheet
 
 
-class JsonLdContextWorld(JsonFamily[frozenset[str]]):
+class JsonLdContextWorld(DrawnFamily, JsonFamily[frozenset[str]]):
     """Different documents about the seed's world."""
 
     shows = ("document", "graph")

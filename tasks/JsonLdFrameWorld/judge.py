@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from kgbench.families.comparing import compare
-from kgbench.families.frame import Feedback, Score
+from kgbench.families.frame import DrawnFamily, Feedback, Score
 from kgbench.families.json_ld import CONTEXT, JsonFamily, turtle
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.scoring import json_ld
@@ -21,7 +21,7 @@ _MOST: Final = 4_000  # characters of a tree that feedback shows
 _written = partial(json.dumps, indent=2)
 
 
-class JsonLdFrameWorld(JsonFamily[Node]):
+class JsonLdFrameWorld(DrawnFamily, JsonFamily[Node]):
     """Different trees from the seed's world."""
 
     shows = ("graph", "context", "tree")

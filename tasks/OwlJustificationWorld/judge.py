@@ -11,7 +11,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.families.ontology_answers import answer_axioms, fenced, parse_lines
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import entails
@@ -19,7 +19,7 @@ from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import document
 
 
-class OwlJustificationWorld(TurtleFamily):
+class OwlJustificationWorld(DrawnFamily, TurtleFamily):
     """Ontologies, each with an entailed statement."""
 
     shows = ("ontology", "statement")

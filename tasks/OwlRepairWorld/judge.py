@@ -13,7 +13,7 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.families.comparing import readable
-from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.families.ontology_answers import answer_axioms, fenced, parse_lines
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import Closure
@@ -26,7 +26,7 @@ from .cases import inconsistent
 _SHORT: Final = {ONTOLOGY: "o:", str(OWL): "owl:", str(RDFS): "rdfs:", str(RDF): "rdf:"}
 
 
-class OwlRepairWorld(TurtleFamily):
+class OwlRepairWorld(DrawnFamily, TurtleFamily):
     """Inconsistent ontologies."""
 
     shows = ("ontology",)

@@ -13,7 +13,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.families.ontology_answers import fenced, has_axioms, parse_lines
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning import implications
@@ -32,7 +32,7 @@ _SHOWN: Final = 10  # axioms that the infos of a verdict list
 _LONGEST: Final = 500  # characters of such an axiom
 
 
-class OwlWritingWorld(TurtleFamily):
+class OwlWritingWorld(DrawnFamily, TurtleFamily):
     """Sentences that are to be written as axioms, with probes of what these entail."""
 
     shows = ("labels", "declarations")

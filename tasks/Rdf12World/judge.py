@@ -16,7 +16,7 @@ import pyoxigraph as ox
 from kgbench.errors import EvaluationError
 from kgbench.families import queries, turtle_answers
 from kgbench.families.comparing import listed
-from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.families.sparql import Vocabulary, judge_query, prepare
 from kgbench.model import Case, Executor, Json, Task, TaskModule, Verdict
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
@@ -52,7 +52,7 @@ class _Queries(NamedTuple):
 _QUERIES: Final = cast("TaskModule", _Queries(Vocabulary(reports.PREFIXES)))
 
 
-class Rdf12World(TurtleFamily):
+class Rdf12World(DrawnFamily, TurtleFamily):
     """Statements of the seed's world, with a skill and a level."""
 
     check = staticmethod(check_instances)

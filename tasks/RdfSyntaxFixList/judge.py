@@ -19,7 +19,7 @@ from kgbench.scoring.brevity import by_block
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.graphs import compare_graphs
 from kgbench.scoring.similarity import improvement, ratio
-from kgbench.tasks import formats, texts
+from kgbench.tasks import formats
 
 _DOCUMENTS: Final = {
     "turtle": "document.ttl",
@@ -37,7 +37,7 @@ class RdfSyntaxFixList(ListedFamily):
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return the cases of the format: its document with the faults of ``faults.json``."""
         graph_format = parameters["graphFormat"]
-        optimal = texts.text(self.NAME, _DOCUMENTS[graph_format])
+        optimal = self.file(_DOCUMENTS[graph_format])
         return [
             {
                 "graphFormat": graph_format,
@@ -45,7 +45,7 @@ class RdfSyntaxFixList(ListedFamily):
                 "task": _with_faults(optimal, declared),
                 "optimal": optimal,
             }
-            for declared in texts.structure(self.NAME, "faults.json")[graph_format]
+            for declared in self.structure("faults.json")[graph_format]
         ]
 
     def uid(self, data: Mapping[str, Json]) -> str:

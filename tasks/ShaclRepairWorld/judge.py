@@ -10,7 +10,7 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
-from kgbench.families.frame import Feedback, Score, TurtleFamily, Unreadable
+from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily, Unreadable
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.tasks import serialising
 from kgbench.validation import IllFormedShapes
@@ -24,7 +24,7 @@ _LISTED: Final = 50  # violations in infos
 Triples = Sequence[ox.Triple]
 
 
-class ShaclRepairWorld(TurtleFamily):
+class ShaclRepairWorld(DrawnFamily, TurtleFamily):
     """Faulty graphs with their shapes, each from another part of the seed's world."""
 
     shows = ("shapes", "graph")

@@ -9,7 +9,7 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.families.comparing import compare
-from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.tasks import serialising
 from kgbench.vocab import SH
@@ -22,7 +22,7 @@ _SUFFIX: Final = "ConstraintComponent"
 _LISTED: Final = 200  # violations of each kind that infos list; all are scored
 
 
-class ShaclVerdictWorld(TurtleFamily):
+class ShaclVerdictWorld(DrawnFamily, TurtleFamily):
     """Faulty graphs with their shapes, each from another part of the seed's world."""
 
     shows = ("shapes", "graph")

@@ -35,7 +35,7 @@ class SparqlSyntaxFixingListLcQuad(QueryFixFamily):
         questions = texts.shared_structure("economy", "questions.json")
         by_uid = {question["uid"]: question for question in questions}
         cases = []
-        for fault in texts.structure(self.NAME, "faults.json"):
+        for fault in self.structure("faults.json"):
             question = by_uid[fault["question"]]
             place = f"{self.NAME}/faults.json: the fault {fault['uid']}"
             faulty = insert_fault(question["refSparql"], fault["find"], fault["put"], place)

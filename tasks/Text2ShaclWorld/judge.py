@@ -10,7 +10,7 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.errors import TaskError
-from kgbench.families.frame import Feedback, Score, TurtleFamily
+from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.scoring.mutation import Discrimination, discrimination
 from kgbench.tasks.graphs import world_schema
@@ -26,7 +26,7 @@ EVERYTHING, NOTHING, SOME = "refuses-everything", "refuses-nothing", "discrimina
 _SCORES: Final = ("wellFormed", "accepted", "refused", "balancedAccuracy", "informedness")
 
 
-class Text2ShaclWorld(TurtleFamily):
+class Text2ShaclWorld(DrawnFamily, TurtleFamily):
     """Different sets of rules about the seed's world."""
 
     prepare = staticmethod(load_model)

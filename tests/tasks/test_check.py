@@ -16,7 +16,6 @@ from kgbench.cli import app
 from kgbench.errors import ResourceError
 from kgbench.execution.judging import JudgeLimits
 from kgbench.tasks import catalogue
-from kgbench.tasks.scaffold_options import Answers, Kind
 from kgbench.testing import checking, scaffold, wheels
 from kgbench.testing.checking import check_folder
 from kgbench.testing.declaration_faults import check_declaration
@@ -101,16 +100,27 @@ def test_a_typo_is_one_finding(package: Path) -> None:
     assert [len(part) for part in told] == [0, 1, 0, 0]
 
 
+REFERENCE = "    def reference("
+PROMPT = """    def prompt(self, case):
+        return case.data["question"] + TEXT
+
+"""
+MORE_CASES = """    def cases(self, task, suite, seed, count):
+        return super().cases(task, suite, seed, count + 1)
+
+"""
+
+
 @pytest.mark.parametrize(
     ("file", "found", "instead", "expected"),
     [
         (
-            *("judge.py", 'question=case.data["question"]'),
-            'question=case.data["question"] + ", ".join(case.data["answer"])',
+            *("judge.py", REFERENCE),
+            PROMPT.replace("TEXT", "', '.join(case.data['answer'])") + REFERENCE,
             ("prompts", "the prompt of the case north-bed shows the field 'answer' of the case"),
         ),
         (
-            *("judge.py", 'question=case.data["question"]', "question=reference(case)"),
+            *("judge.py", REFERENCE, PROMPT.replace("TEXT", "self.reference(case)") + REFERENCE),
             ("prompts", "the prompt of the case after-peas contains the reference answer"),
         ),
         (
@@ -118,26 +128,23 @@ def test_a_typo_is_one_finding(package: Path) -> None:
             ("reference answers", "the case ines-waters gets f1 = 0.0, which is not the best"),
         ),
         (
-            *("judge.py", "    answer = answers[-1]\n"),
-            "    answer = answers[-1].encode().decode()\n",
+            *("judge.py", "answer = answers[-1]", "answer = answers[-1].encode().decode()"),
             ("hostile answers", "the judge fails: UnicodeEncodeError"),
         ),
         (
-            *("judge.py", "        scores = dict.fromkeys(scores, 0.0)\n"),
-            "        scores = {'f1': 1.0}\n",
+            *("judge.py", "scores = compared.agreement.named()", "scores = {'f1': 1.0}"),
             ("hostile answers", "what is no answer gets the best score (f1 = 1.0)"),
         ),
         (
-            *("judge.py", '{"found": len(found or ())', '{"found": object()'),
+            *("judge.py", "compared.infos()", '{"found": object()}'),
             ("hostile answers", "the judge fails: the verdict is not JSON"),
         ),
         (
-            *("judge.py", "    return Verdict(scores, {"),
-            "    scores['f2'] = 2.0\n    return Verdict(scores, {",
+            *("judge.py", "compared.agreement.named()", "{'f1': 0.0, 'f2': 2.0}"),
             ("hostile answers", "the score f2 is not declared"),
         ),
         (
-            *("judge.py", "[:count]", "[: count + 1]"),
+            *("judge.py", REFERENCE, MORE_CASES + REFERENCE),
             ("cases", "TeaGarden: cases() gives more cases than it was asked for"),
         ),
         (
@@ -145,16 +152,16 @@ def test_a_typo_is_one_finding(package: Path) -> None:
             ("cases", "cases.json is not valid JSON"),
         ),
         (
-            *("judge.py", 'NAME = "TeaGarden"', 'NAME = "Teagarden"'),
+            *("judge.py", "(__file__)", "(__file__)\nfamily.NAME = 'Teagarden'"),
             ("code", "the module says NAME = 'Teagarden' instead of 'TeaGarden'"),
         ),
         (
-            *("judge.py", "from pathlib", "import no_such_module\nfrom pathlib"),
+            *("judge.py", "from kgbench", "import no_such_module\nfrom kgbench"),
             ("code", "No module named 'no_such_module'"),
         ),
         (
             *("judge.py", "def reference(", "def no_reference("),
-            ("code", "the module has no function reference()"),
+            ("code", "abstract method"),
         ),
     ],
 )  # fmt: skip
@@ -189,6 +196,8 @@ def test_fields_of_comparisons_exist(
     package: Path, found: str, instead: str, expected: str | None
 ) -> None:
     """Fields that neither a case nor a verdict has are reported with the nearest name."""
+    infos = '{"found": sorted(names)[:9], "whole": [], "error": None}'
+    spoil(package, "judge.py", "compared.infos()", infos)
     spoil(package, "task.ttl", "    kgb:maxRounds 1 ;", FIELDS.replace(found, instead, 1))
     told = faults(package)
     assert [name for name, _ in told] == ([] if expected is None else ["reference answers"])
@@ -198,7 +207,7 @@ def test_fields_of_comparisons_exist(
 def test_answers_in_feedback_and_nested_fields_are_leaks(tmp_path: Path) -> None:
     """Answers in nested fields of a case, and answers in feedback, are reported as leaks."""
     package = tmp_path / "new"
-    scaffold.make("TeaGarden", package, kind=Kind.DIALOGUE)
+    scaffold.make("TeaGarden", package, kind="dialogue")
     path = package / "tea_garden" / "cases.json"
     cases = [
         {**case, "gold": {"names": case.pop("answer")}} for case in json.loads(path.read_text())
@@ -206,8 +215,9 @@ def test_answers_in_feedback_and_nested_fields_are_leaks(tmp_path: Path) -> None
     path.write_text(json.dumps(cases), encoding="utf-8")
     spoil(package, "judge.py", 'case.data["answer"]', 'case.data["gold"]["names"]')
     assert faults(package) == []
-    spoil(package, "judge.py", "feedback=message", "feedback=reference(case)")
-    spoil(package, "judge.py", 'question=case.data["question"]', 'question=str(case.data["gold"])')
+    spoil(package, "judge.py", 'self.text("feedback", **counts)', "self.reference(case)")
+    shown = PROMPT.replace("TEXT", "str(case.data['gold'])")
+    spoil(package, "judge.py", REFERENCE, shown + REFERENCE)
     told = faults(package)
     assert {name for name, _ in told} == {"prompts", "hostile answers"}
     assert "north-bed shows the field 'gold/names' of the case" in told[0][1]
@@ -217,8 +227,8 @@ def test_answers_in_feedback_and_nested_fields_are_leaks(tmp_path: Path) -> None
 def test_endless_judges_are_found(package: Path) -> None:
     """A judge that never ends is stopped and reported with the answer that caused it."""
     spoil(
-        *(package, "judge.py", "    answer = answers[-1]\n"),
-        "    answer = answers[-1]\n    while answer.startswith('a.a.'):\n        pass\n",
+        *(package, "judge.py", "        names ="),
+        "        while answer.startswith('a.a.'):\n            pass\n        names =",
     )
     told = faults(package, JudgeLimits(seconds=1.0))
     assert [name for name, _ in told] == ["hostile answers"]
@@ -279,9 +289,9 @@ def test_a_copy_of_a_class_is_not_taken_for_it(tmp_path: Path) -> None:
     assert "is used, from" in str(code[0].skipped)
 
 
-@pytest.mark.parametrize("kind", Kind)
-@pytest.mark.parametrize("answers", Answers)
-def test_every_kind_of_new_package_passes(tmp_path: Path, kind: Kind, answers: Answers) -> None:
+@pytest.mark.parametrize("kind", ["answer", "dialogue"])
+@pytest.mark.parametrize("answers", ["text", "graph"])
+def test_every_kind_of_new_package_passes(tmp_path: Path, kind: str, answers: str) -> None:
     """A package made by ``kgbench tasks new`` has no findings."""
     scaffold.make("TeaGarden", tmp_path / "new", kind=kind, answers=answers)
     assert faults(tmp_path / "new") == []

@@ -45,7 +45,7 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
         "Verdict": "kgbench.model",
         "make_case": "kgbench.tasks.catalogue",
         "make_task": "kgbench.tasks.catalogue",
-        "outcome": "kgbench.families.turtle_answers",
+        "outcome": "kgbench.families.frame",
     },
     "comparing": {
         "Agreement": "kgbench.scoring.agreement",

@@ -142,7 +142,7 @@ def encrypt(
     In folders, only data beside or below a task.ttl are encrypted; the task.ttl stays readable.
     Keys, stores, configurations and code are never encrypted.
     """
-    from kgbench.tasks import class_files, file_encryption, keys
+    from kgbench.tasks import class_files, encryption, keys
 
     key = keys.published_key() if published else _key()
     files = class_files.data_files(paths, [key])
@@ -154,17 +154,17 @@ def encrypt(
         for path in files:
             typer.echo(str(path), err=True)
         typer.confirm(f"Encrypt {count(len(files), 'file')}?", abort=True, err=True)
-    for path in file_encryption.encrypt(files, key):
+    for path in encryption.encrypt(files, key):
         typer.echo(str(path))
 
 
 def decrypt(paths: _Files, key_file: options.KeyFile = None) -> None:
     """Decrypt task files: each FILE.enc becomes FILE again."""
-    from kgbench.tasks import file_encryption, keys
+    from kgbench.tasks import encryption, keys
 
     known = keys.available_keys() if key_file is None else [keys.read_key_file(key_file)]
-    for path in file_encryption.files_to_decrypt(paths):
-        typer.echo(str(file_encryption.decrypt(path, known)))
+    for path in encryption.files_to_decrypt(paths):
+        typer.echo(str(encryption.decrypt(path, known)))
 
 
 def _report_unusable() -> None:
@@ -175,12 +175,10 @@ def _report_unusable() -> None:
 
 
 def _report_sealed(class_names: Iterable[str]) -> None:
-    from kgbench.tasks import locked_classes
+    from kgbench.tasks import texts
 
     for name in sorted(set(class_names)):
-        echo_visible(
-            f"The task class {name} is sealed: {locked_classes.missing_key(name)}", err=True
-        )
+        echo_visible(f"The task class {name} is sealed: {texts.missing_key(name)}", err=True)
 
 
 def _key() -> str:
@@ -194,10 +192,10 @@ def _key() -> str:
 
 
 def _summary(task: Task) -> dict[str, Json]:
-    from kgbench.tasks import catalogue, locked_classes
+    from kgbench.tasks import catalogue, texts
 
     task_class = catalogue.task_class(task.task_class)
-    sealed = locked_classes.missing_key(task.task_class) is not None
+    sealed = texts.missing_key(task.task_class) is not None
     return {
         "label": task.label,
         "class": task.task_class,
@@ -213,7 +211,7 @@ def _summary(task: Task) -> dict[str, Json]:
 def _ranges(task: Task, *, json_: bool) -> dict[str, Json]:
     """Return the declared ranges of parameters, as numbers for JSON, else in words."""
     from kgbench.tasks import catalogue
-    from kgbench.tasks.parameters import range_of
+    from kgbench.tasks.declaration import range_of
 
     declared = catalogue.task_class(task.task_class).parameters
     return {

@@ -14,7 +14,7 @@ from kgbench.connectors import declared
 from kgbench.errors import Finding, KgbenchError, ModelSpecError, TaskError
 from kgbench.model import Json, ModelSetup, Task
 from kgbench.nearest import nearest
-from kgbench.tasks import catalogue, locked_classes, successors
+from kgbench.tasks import catalogue, successors, texts
 
 SIZE = "size"  # the parameter that 'sizes' sets
 
@@ -108,7 +108,7 @@ def _of_entry(entry: Entry, findings: list[Finding]) -> list[TaskChoice]:
 
 
 def _choice(entry: Entry, task: Task) -> TaskChoice:
-    missing = locked_classes.missing_key(task.task_class) or ""
+    missing = texts.missing_key(task.task_class) or ""
     return Choice(entry, task.label, (task.label, task.task_class), task, missing)
 
 

@@ -14,7 +14,7 @@ from kgbench.doctor import Condition, State
 from kgbench.errors import KgbenchError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
 from kgbench.model import Outcome
-from kgbench.tasks import catalogue, locked_classes
+from kgbench.tasks import catalogue, texts
 
 _CLASS = "RdfFriendCount"
 _MEMORY = 512 << 20
@@ -35,7 +35,7 @@ def task_classes() -> Iterator[Condition]:
         advice = "repair or remove its package"
         yield Condition("judging", name, State.BROKEN, f"cannot be used: {reason}", advice)
     for name in usable:
-        if sealed := locked_classes.missing_key(name):
+        if sealed := texts.missing_key(name):
             yield Condition("judging", name, State.NOTE, f"sealed: {sealed}")
     words = f"{len(usable)} task classes with {len(labels)} tasks"
     facts = {"classes": sorted(usable), "tasks": len(labels)}

@@ -28,7 +28,7 @@ from kgbench.record import reading
 from kgbench.record.reading import StoredPrompt
 from kgbench.record.recorded_results import needs_results
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, graphs, locked_classes, successors
+from kgbench.tasks import catalogue, graphs, successors, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def _obstacle(case: Case, *, endpoint: bool) -> str | None:
     """Return the reason why answers to ``case`` cannot be judged here, or ``None``."""
     if case.task_class not in catalogue.task_classes():
         return f"kgbench has no judge for the task class {case.task_class}"
-    if sealed := locked_classes.missing_key(case.task_class):
+    if sealed := texts.missing_key(case.task_class):
         return sealed
     try:
         graphs.require([case])

@@ -16,7 +16,7 @@ from kgbench.model import Case, Executor, Json, Outcome, Verdict
 from kgbench.scoring import answer_lists
 from kgbench.scoring.agreement import Agreement
 from kgbench.scoring.brevity import by_blanks
-from kgbench.tasks import formats, serialising, texts
+from kgbench.tasks import serialising, texts
 
 _KEYS: Final = ("uid", "question", "refSparql", "refResultSet")
 
@@ -40,10 +40,10 @@ class AnswerListFamily(ListedFamily):
 
     def prompt(self, case: Case) -> str:
         """Return the query or question of ``case``, with its graph."""
-        graph_format = formats.canonical_format(case.data["graphFormat"])
+        graph_format = serialising.canonical_format(case.data["graphFormat"])
         return self.text(
             "prompt",
-            format=formats.TITLES[graph_format],
+            format=serialising.TITLES[graph_format],
             asked=case.data[self.asked],
             graph=_graph_and_labels(case, graph_format),
         )

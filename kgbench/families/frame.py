@@ -15,8 +15,7 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import pyoxigraph as ox
 
-from kgbench.families import turtle_answers
-from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.on_demand import OnDemand
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue, texts
@@ -174,7 +173,7 @@ class DocumentFamily(Family, Generic[Answer]):
             scores = dict.fromkeys(scores, 0.0)
         usable = error is None and score.usable
         infos = {"parseError": error, **score.infos}
-        verdict = Verdict(scores, infos, turtle_answers.outcome(last, usable=usable))
+        verdict = Verdict(scores, infos, outcome(last, usable=usable))
         if scores.get("exact") or len(answers) >= self.rounds:
             return verdict
         feedback = complaint or score.feedback()
@@ -211,14 +210,27 @@ class DocumentFamily(Family, Generic[Answer]):
 class TurtleFamily(DocumentFamily[tuple[ox.Triple, ...]]):
     """A family whose answers are Turtle documents."""
 
-    shared_texts = turtle_answers.FOLDER
+    shared_texts = "turtle-answers"
 
     def read(self, case: Case, document: str, executor: Executor) -> tuple[ox.Triple, ...]:
         """Return the triples of a document."""
         parsed = executor.parse(document, "turtle")
         if parsed.triples is None:
             raise Unreadable(parsed.error or "")
-        return turtle_answers.triples(parsed.triples)
+        return triples(parsed.triples)
+
+
+def triples(lines: tuple[str, ...]) -> tuple[ox.Triple, ...]:
+    """Parse lines of N-Triples."""
+    quads = ox.parse("\n".join(lines), ox.RdfFormat.N_TRIPLES)
+    return tuple(quad.triple for quad in quads)
+
+
+def outcome(answer: str, *, usable: bool) -> Outcome:
+    """Return the outcome of an answer, by whether its document is usable."""
+    if usable:
+        return Outcome.SCORED
+    return Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
 
 
 def _shown(value: str | Sequence[str]) -> str:

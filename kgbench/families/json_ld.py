@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kgbench.families import turtle_answers
+from kgbench.families import frame
 from kgbench.families.frame import Answer, DocumentFamily, Unreadable
 from kgbench.model import Case, Executor
 from kgbench.scoring.json_ld import IllFormedJsonLd
@@ -57,4 +57,4 @@ def json_object(text: str) -> Mapping[str, Any]:
 
 def turtle(lines: tuple[str, ...]) -> str:
     """Return lines of N-Triples about a world as Turtle."""
-    return serialising.serialise(turtle_answers.triples(lines), "turtle", _PREFIXES)
+    return serialising.serialise(frame.triples(lines), "turtle", _PREFIXES)

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.families import turtle_answers
+from kgbench.families import frame
+from kgbench.families.frame import TurtleFamily
 from kgbench.mapping.execution import execute_mapping
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
@@ -16,6 +17,7 @@ from kgbench.mapping.tables import Table
 from kgbench.model import Executor, Json, Verdict
 from kgbench.policies.blank_nodes import RowComparison, row_texts
 from kgbench.policies.node_numbers import Row
+from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import texts
 
 FOLDER: Final = "mapping-answers"
@@ -28,10 +30,43 @@ _LISTED: Final = 50  # of each kind that the infos list; all are scored
 _LONGEST: Final = 500  # characters of one triple that is quoted
 
 
+class TurtleAnswer(NamedTuple):
+    """The document in an answer and its triples, or ``None`` and the ``error``.
+
+    ``text`` is ``None`` if the answer has no fenced block.
+    """
+
+    text: str | None
+    triples: tuple[ox.Triple, ...] | None
+    error: str | None
+
+    @property
+    def feedback(self) -> tuple[str, str]:
+        """The feedback on an answer without a document, or one that does not parse; its kind."""
+        if self.text is None:
+            return texts.shared(TurtleFamily.shared_texts, "feedback-no-block.txt"), "format"
+        prompt = texts.shared_filled(
+            TurtleFamily.shared_texts, "feedback-syntax.txt", message=self.error or ""
+        )
+        return prompt, "syntax"
+
+
+def _read(answer: str, executor: Executor) -> TurtleAnswer:
+    """Read the document in an answer."""
+    blocks = fenced_blocks(answer)
+    if not blocks:
+        return TurtleAnswer(None, None, "there is no fenced block in the answer")
+    text = blocks[0].body
+    parsed = executor.parse(text, "turtle")
+    if parsed.triples is None:
+        return TurtleAnswer(text, None, parsed.error)
+    return TurtleAnswer(text, frame.triples(parsed.triples), None)
+
+
 class ExecutedMapping(NamedTuple):
     """The graphs that the mapping of an answer makes from each of several data, or its error."""
 
-    read: turtle_answers.TurtleAnswer
+    read: TurtleAnswer
     rows: Mapping[str, frozenset[Row]]
     error: str | None
 
@@ -55,7 +90,7 @@ class ExecutedMapping(NamedTuple):
 
 def execute_answer(answer: str, executor: Executor, data: Mapping[str, Data]) -> ExecutedMapping:
     """Execute the mapping of an answer on all ``data``; if one fails, all graphs are empty."""
-    read = turtle_answers.read(answer, executor)
+    read = _read(answer, executor)
     nothing = {name: frozenset[Row]() for name in data}
     if read.triples is None:
         return ExecutedMapping(read, nothing, read.error)
@@ -77,8 +112,8 @@ def verdict(
 
     ``differences`` writes the feedback on a wrong graph; it is ``None`` if the graph is right.
     """
-    outcome = turtle_answers.outcome(answers[-1], usable=made_graphs.error is None)
-    if differences is None or len(answers) >= turtle_answers.ROUNDS:
+    outcome = frame.outcome(answers[-1], usable=made_graphs.error is None)
+    if differences is None or len(answers) >= TurtleFamily.rounds:
         return Verdict(scores, infos, outcome)
     if made_graphs.read.triples is None:
         return Verdict(scores, infos, outcome, *made_graphs.read.feedback)

@@ -15,14 +15,14 @@ from itertools import chain
 from typing import ClassVar, Final
 
 from kgbench.errors import EvaluationError, TaskError
-from kgbench.families import turtle_answers
+from kgbench.families import frame
 from kgbench.families.frame import Feedback, ListedFamily
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, Verdict
 from kgbench.scoring import result_sets
 from kgbench.scoring.agreement import Agreement, compare_sets
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.query_names import compare_names
-from kgbench.tasks import formats, graphs, serialising, texts
+from kgbench.tasks import graphs, serialising, texts
 from kgbench.tasks.typed_answers import graph_text
 from kgbench.vocab import OWL, RDF, RDFS, XSD
 
@@ -126,7 +126,7 @@ class QueryFamily(ListedFamily):
         }
         if query is None or error is not None:
             scores = {"answerParse": 0.0, "combined": 0.0}
-            outcome = turtle_answers.outcome(answer, usable=False)
+            outcome = frame.outcome(answer, usable=False)
             return Verdict(
                 scores, infos, outcome, *(_NONE if is_last else syntax_feedback(query, error))
             )
@@ -248,7 +248,7 @@ def _shown_data(case: Case, kind: str) -> str:
         )
     if kind not in _GRAPHS:
         return "\n".join(value) if isinstance(value, list) else str(value).strip()
-    graph_format = formats.canonical_format(case.data.get("kgInfoFormat") or "turtle")
+    graph_format = serialising.canonical_format(case.data.get("kgInfoFormat") or "turtle")
     info = {"turtle": "turtle", "json-ld": "json"}[graph_format]
     return f"```{info}\n{serialising.in_format(value, graph_format)}\n```"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from kgbench.datasets import text2kgbench, text2kgbench_prompts
 from kgbench.datasets.text2kgbench import Part
 from kgbench.datasets.text2kgbench_problems import Problem, problems
-from kgbench.families import text2kg, turtle_answers
+from kgbench.families import frame, text2kg
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.text2kgbench_catalogue import (
@@ -349,7 +349,7 @@ class _Conversion:
                 iri=self._recorder.evaluation_iri(dialogue.iri, 0),
                 dialogue=dialogue.iri,
                 round=0,
-                outcome=turtle_answers.outcome(response.text, usable=bool(facts)),
+                outcome=frame.outcome(response.text, usable=bool(facts)),
                 scores=scores,
                 infos={"facts": [list(fact) for fact in facts], "cleaning": cleaning},
                 decimals=response.decimals,

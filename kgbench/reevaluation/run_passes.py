@@ -33,7 +33,7 @@ from kgbench.run_selection import Selection
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, graphs, locked_classes, successors, typed_answers
+from kgbench.tasks import catalogue, graphs, successors, texts, typed_answers
 
 
 def first_pass(store: Store, run: RunInfo) -> PassInfo:
@@ -227,7 +227,7 @@ class RunPass:
         except TaskError:
             self._pass_over(f"no code for the task class {task.task_class}", len(dialogues))
             return []
-        if sealed := locked_classes.missing_key(successors.successor(task.task_class)):
+        if sealed := texts.missing_key(successors.successor(task.task_class)):
             self._pass_over(sealed, len(dialogues))
             return []
         answered = [d for d in dialogues if d.ended is not None and d.judged]

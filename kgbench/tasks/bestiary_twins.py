@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from kgbench.model import Json
-from kgbench.tasks import bestiary, numbering, renaming, texts
+from kgbench.tasks import bestiary, renaming, texts
 from kgbench.worlds.naming import Chance
 
 NAME: Final = "bestiary"
@@ -99,12 +99,12 @@ def _opaque(case: Mapping[str, Json], renamed: Renamed) -> dict[str, Json]:
     """Case data with numbers for names, and a table of the numbers in the prompt and the query."""
     numbers = _numbers(renamed)
     query, subgraph = case["refSparql"], case["subGraph"]
-    needed = numbering.number_names(f"{subgraph}\n{query}", _PREFIXES)
+    needed = renaming.number_names(f"{subgraph}\n{query}", _PREFIXES)
     return {
-        "refSparql": numbering.translate_names(query, numbers),
+        "refSparql": renaming.translate_names(query, numbers),
         "refResultSet": sorted(numbers.get(value, value) for value in case["refResultSet"]),
-        "subGraph": numbering.translate_names(subgraph, numbers),
-        "entityHelpCsv": numbering.table({name: numbers[name] for name in needed}),
+        "subGraph": renaming.translate_names(subgraph, numbers),
+        "entityHelpCsv": renaming.table({name: numbers[name] for name in needed}),
     }
 
 
@@ -140,7 +140,7 @@ def _creatures(number: int, parts: Sequence[Sequence[str]], chance: Chance) -> l
 def _numbers(renamed: Renamed) -> dict[str, str]:
     """Return numbers by prefixed name, for all names of the graph."""
     salt = "/".join((str(renaming.VERSION), NAME, renamed.names, renamed.seed))
-    return numbering.number_names(_all_names(), _PREFIXES, salt)
+    return renaming.number_names(_all_names(), _PREFIXES, salt)
 
 
 @cache

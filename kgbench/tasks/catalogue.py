@@ -24,7 +24,7 @@ from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import declaration
-from kgbench.tasks.parameters import labelled_task
+from kgbench.tasks.declaration import labelled_task
 
 GROUP = "kgbench.tasks"
 DECLARATION = "task.ttl"

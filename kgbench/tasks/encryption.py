@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The format of encrypted files, their encryption and decryption.
+"""The format of encrypted files, their encryption and decryption, also of files in place.
 
 An encrypted file is text: a line with the name of the format, the fingerprint of the key, the
 canary of kgbench, an empty line, and base64 of a salt of 32 bytes and the AES-256-GCM ciphertext.
 The salt is the HMAC-SHA-256, by the key, of the file's name and content; the file key is derived
 from the key and this salt by HKDF-SHA-256. So the same file and key give the same bytes, different
 files never share a file key, and a file that was altered, truncated or renamed does not decrypt.
+
+In place, the new file is on disk before the old one is deleted, so that no failure can lose data.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import base64
 import binascii
 import hashlib
 import hmac
+import os
 import textwrap
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kgbench.errors import ResourceError
@@ -23,6 +27,7 @@ from kgbench.tasks import canary
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 
 SUFFIX: Final = ".enc"
 SHORTEST_KEY: Final = 20  # characters; short ones can be guessed
@@ -118,3 +123,86 @@ def _cipher(key: str, salt: bytes) -> AESGCM:
 
     derive = HKDF(algorithm=SHA256(), length=32, salt=salt, info=b"kgbench task file")
     return AESGCM(derive.derive(key.encode("utf-8")))
+
+
+def files_to_decrypt(paths: Iterable[Path]) -> list[Path]:
+    """Return the files to decrypt: files among ``paths``, and ``.enc`` files in folders among them.
+
+    Raises :class:`~kgbench.errors.ResourceError` if there are none.
+    """
+    files = [
+        file
+        for path in paths
+        for file in (sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path])
+    ]
+    if not files:
+        raise ResourceError("nothing to decrypt: no such files")
+    return files
+
+
+def encrypt(paths: Sequence[Path], key: str) -> list[Path]:
+    """Replace files by encrypted ones, all or none; return the paths of the encrypted files.
+
+    Plain files are deleted only after all encrypted ones are on disk and decrypt to the same
+    content. Raises :class:`~kgbench.errors.ResourceError` if a file cannot be read or written.
+    """
+    targets: list[Path] = []
+    try:
+        for path in paths:
+            target = path.with_name(path.name + SUFFIX)
+            content = _read(path)
+            _write(target, seal(path.name, content, key).encode("utf-8"))
+            targets.append(target)
+            _verify(target, path.name, content, key)
+    except BaseException:
+        for target in targets:
+            target.unlink(missing_ok=True)
+        raise
+    for path in paths:
+        path.unlink()
+    return targets
+
+
+def decrypt(path: Path, keys: Sequence[str]) -> Path:
+    """Replace the encrypted file at ``path`` by its plain content; return the new path.
+
+    Raises :class:`~kgbench.errors.ResourceError` if none of ``keys`` decrypts it.
+    """
+    if path.suffix != SUFFIX:
+        raise ResourceError(f"{path} is not encrypted: its name does not end with {SUFFIX}")
+    target = path.with_suffix("")
+    text = _read(path).decode("utf-8", "replace")
+    _write(target, unseal(str(path), target.name, text, keys))
+    path.unlink()
+    return target
+
+
+def _verify(target: Path, name: str, content: bytes, key: str) -> None:
+    """Raise :class:`ResourceError` unless the file on disk decrypts to ``content``."""
+    written = _read(target).decode("utf-8")
+    if unseal(str(target), name, written, [key]) != content:
+        raise ResourceError(f"{target} does not decrypt to {name}: nothing was encrypted")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ResourceError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Write a new file completely and sync it to disk, or leave no file."""
+    try:
+        with target.open("xb") as stream:
+            try:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            except BaseException:
+                target.unlink()
+                raise
+    except FileExistsError as error:
+        raise ResourceError(f"{target} exists: remove it first") from error
+    except OSError as error:
+        raise ResourceError(f"{target} cannot be written: {error}") from error

@@ -4,14 +4,17 @@
 Names are replaced consistently in graph, question, query and result set, so that a renamed case is
 as difficult as the published one. *Natural* renamings replace names by other words, and multiply
 amounts by a factor; *opaque* ones replace the local names of IRIs by numbers, with a table of their
-meanings (:mod:`kgbench.tasks.numbering`).
+meanings (:func:`number_names`), so that nothing can be guessed from them. Names of rdf and rdfs are
+kept.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import pyoxigraph as ox
@@ -19,10 +22,61 @@ import pyoxigraph as ox
 from kgbench.errors import TaskError
 from kgbench.model import Json
 from kgbench.scoring import result_sets
-from kgbench.tasks import numbering, serialising, texts
+from kgbench.tasks import serialising, texts
 from kgbench.vocab import OWL, RDF, RDFS, XSD
 from kgbench.worlds import naming
 from kgbench.worlds.naming import Chance
+
+_PREFIXES = ("", "foaf", "org", "vcard")
+_TOKEN = re.compile(
+    r"""(?P<kept>"(?:[^"\\\n]|\\.)*"|<[^<>\s]*>|\#[^\n]*|\?\w+)"""
+    r"|(?P<prefix>[A-Za-z]*):(?P<local>[A-Za-z][\w-]*)"
+)
+
+
+def translate_names(text: str, numbers: Mapping[str, str]) -> str:
+    """Replace the prefixed names in Turtle, a query or a value by those in ``numbers``.
+
+    >>> translate_names('SELECT ?x { :bob foaf:name ?x }', {":bob": ":1234"})
+    'SELECT ?x { :1234 foaf:name ?x }'
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        return match[0] if match["kept"] else numbers.get(match[0], match[0])
+
+    return _TOKEN.sub(replaced, text)
+
+
+@lru_cache(maxsize=8)
+def number_names(
+    turtle: str, prefixes: tuple[str, ...] = _PREFIXES, salt: str = ""
+) -> dict[str, str]:
+    """Return a number of four digits for each prefixed name of a Turtle text, by name.
+
+    Only names with one of the ``prefixes`` get one. The number is a hash of ``salt`` and the name;
+    if two names collide, the later one in alphabetical order gets the next free number.
+    """
+    names = {
+        match[0]
+        for match in _TOKEN.finditer(turtle)
+        if not match["kept"] and match["prefix"] in prefixes
+    }
+    used_numbers: set[int] = set()
+    numbers = {}
+    for name in sorted(names):
+        number = int.from_bytes(hashlib.sha256(f"{salt}{name}".encode()).digest()[:8]) % 9000
+        while number in used_numbers:
+            number = (number + 1) % 9000
+        used_numbers.add(number)
+        numbers[name] = f"{name.partition(':')[0]}:{number + 1000}"
+    return numbers
+
+
+def table(numbers: Mapping[str, str]) -> str:
+    """Return the numbers with the names that they replace, as CSV with the columns id and label."""
+    rows = [f"{number},{name.partition(':')[2]}" for name, number in numbers.items()]
+    return "\n".join(["id,label", *sorted(rows, key=lambda row: row.partition(",")[2].lower())])
+
 
 FOLDER: Final = "twins"
 VERSION: Final = 1
@@ -87,11 +141,11 @@ def opaque(source: Source, *seed: object) -> list[dict[str, Json]]:
     Cases with a question also contain the table of the numbers.
     """
     salt = "/".join(map(str, (VERSION, source.name, "opaque", *seed)))
-    numbers = numbering.number_names(source.graph, source.prefixes, salt)
-    graph = numbering.translate_names(source.graph, numbers)
+    numbers = number_names(source.graph, source.prefixes, salt)
+    graph = translate_names(source.graph, numbers)
 
     def translate(text: str) -> str:
-        return numbering.translate_names(text, numbers)
+        return translate_names(text, numbers)
 
     chance, renamed_cases = Chance(salt), []
     for case in source.cases:
@@ -109,7 +163,7 @@ def opaque(source: Source, *seed: object) -> list[dict[str, Json]]:
         if "graphTurtle" in case:
             data["graphTurtle"] = graph
         if "question" in case:
-            data["entityHelpCsv"] = numbering.table(numbers)
+            data["entityHelpCsv"] = table(numbers)
         renamed_cases.append(data)
     return renamed_cases
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deterministic serialisers of graphs in the formats that tasks show.
+"""The graph formats that tasks show, with other names for them, and deterministic serialisers.
 
 Prompts are part of the identity of a dialogue, so their graphs must not depend on the version of a
 serialiser. Triples keep their order: subjects, and the predicates and objects of each subject, come
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 import pyoxigraph as ox
@@ -19,6 +20,35 @@ import pyoxigraph as ox
 from kgbench.errors import TaskError
 from kgbench.model import Json
 from kgbench.vocab import RDF, XSD
+
+FORMATS: Final = ("turtle", "json-ld", "xml", "ntriples")
+
+# Names of formats in configurations and published results.
+ALIASES: Final = {
+    "nt": "ntriples",
+    "n-triples": "ntriples",
+    "ttl": "turtle",
+    "jsonld": "json-ld",
+    "rdf/xml": "xml",
+    "rdfxml": "xml",
+}
+
+TITLES: Final = {
+    "turtle": "Turtle",
+    "json-ld": "JSON-LD",
+    "xml": "RDF/XML",
+    "ntriples": "N-Triples",
+}
+
+
+def canonical_format(name: str) -> str:
+    """Return the name that kgbench uses for a graph format; an unknown name is returned unchanged.
+
+    >>> canonical_format("nt")
+    'ntriples'
+    """
+    return ALIASES.get(name.lower(), name)
+
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal
 Prefixes = Mapping[str, str]
@@ -49,7 +79,7 @@ def triples(turtle_text: str) -> list[ox.Triple]:
 
 
 def serialise(graph: Sequence[ox.Triple], graph_format: str, prefixes: Prefixes) -> str:
-    """Serialise ``graph`` in ``graph_format`` (see :mod:`kgbench.tasks.formats`).
+    """Serialise ``graph`` in ``graph_format``, one of :data:`FORMATS`.
 
     ``prefixes`` maps prefixes to namespaces; Turtle and RDF/XML declare all. No final line break.
     """

@@ -13,7 +13,7 @@ from dataclasses import replace
 from kgbench.model import Case, Task
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
-from kgbench.tasks.parameters import task_iri
+from kgbench.tasks.declaration import task_iri
 
 
 def successor(name: str) -> str:

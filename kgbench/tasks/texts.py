@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of the text files of task classes: prompts, documents, cases.
+"""Reader of the text files of task classes: prompts, documents, cases; and their missing keys.
 
 Files of one task class are in its folder; files that several classes share are in a folder of
 ``tasks`` without a declaration. A file may be encrypted (``NAME.enc``,
@@ -115,3 +115,32 @@ def _structure(path: Path) -> Json:
         return canary.without_key(json.loads(_read(path)))
     except ValueError as error:
         raise ResourceError(f"{path} is not valid JSON: {error}") from error
+
+
+def missing_key(class_name: str) -> str | None:
+    """Return a message about a task class's missing key, or ``None`` if all files are readable."""
+    known_fingerprints = {encryption.fingerprint(key) for key in keys.available_keys()}
+    for path in sorted(catalogue.folder(class_name).rglob(f"*{encryption.SUFFIX}")):
+        fingerprint = _fingerprint(path)
+        if fingerprint is not None and fingerprint not in known_fingerprints:
+            return encryption.no_key(str(path), fingerprint)
+    return None
+
+
+def _fingerprint(path: Path) -> str | None:
+    """Return the fingerprint of the key with which a file was encrypted."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return encryption.wanted_key([file.readline().rstrip("\n") for _ in range(2)])
+
+
+def insert_fault(text: str, find: str, put: str, fault_name: str) -> str:
+    """Replace ``find``, which must occur in ``text`` exactly once, by ``put``.
+
+    Raises :class:`~kgbench.errors.ResourceError`, with ``fault_name`` in the message, if it does
+    not.
+    """
+    if text.count(find) != 1:
+        raise ResourceError(
+            f"{fault_name} fits {text.count(find)} places of its text instead of one"
+        )
+    return text.replace(find, put)

@@ -18,10 +18,10 @@ from kgbench.errors import ResourceError, TaskError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Outcome, TaskClass, TaskModule, Verdict
 from kgbench.nearest import nearest
-from kgbench.tasks import catalogue, locked_classes
+from kgbench.tasks import catalogue, texts
 from kgbench.testing import contract, hostile, leaks, wheels
+from kgbench.testing.contract import faults_of_fields
 from kgbench.testing.declaration_faults import Fault, check_declaration
-from kgbench.testing.fields import faults_of_fields
 from kgbench.testing.sources import PROJECT, Source, entry_points, importable_from, sources
 
 HOSTILE_ANSWERS = 200
@@ -118,7 +118,7 @@ def _code(source: Source) -> tuple[TaskModule | None, tuple[Fault, ...], str | N
         return None, (Fault(message),), None
     if folder != source.folder:
         return None, (), f"another class with this name is used, from {folder}"
-    sealed_reason = locked_classes.missing_key(name)
+    sealed_reason = texts.missing_key(name)
     if sealed_reason is not None:
         return None, (), f"it is sealed: {sealed_reason}"
     declared_name = getattr(module, "NAME", None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from kgbench.execution.judging import JudgeRequest
 from kgbench.model import (
@@ -23,12 +24,15 @@ from kgbench.model import (
     TaskModule,
     Verdict,
 )
+from kgbench.nearest import nearest
+from kgbench.rdf.declared import Declared
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue
-from kgbench.tasks.parameters import labelled_task
+from kgbench.tasks.declaration import labelled_task
 from kgbench.testing import leaks
 from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
+from kgbench.vocab import KGB, compact
 
 SUITE = "contract"
 FEW = 3  # cases of each task that are checked
@@ -227,3 +231,35 @@ def _faults(task_class: TaskClass, module: TaskModule, judge: Judge) -> Iterator
 
 def _name(case: Case) -> str:
     return f"the case {case.uid or case.digest[:12]}"
+
+
+def faults_of_fields(
+    declaration: Path, module: TaskModule, cases: Sequence[Case], judge: Judge
+) -> Iterator[str]:
+    """Check that each declared field occurs in cases, or in infos of verdicts on reference answers.
+
+    Pages silently ignore a misspelt field and show no comparison.
+    """
+    declared = Declared(declaration)
+    for node in declared.instances(KGB.TaskClass):
+        fields = {
+            term: [value.value for value in declared.objects(node, term)]
+            for term in (KGB.referenceText, KGB.referenceSet, KGB.judgedText, KGB.judgedSet)
+        }
+        data = {name for case in cases for name in case.data}
+        for term in (KGB.referenceText, KGB.referenceSet):
+            yield from _unknown(term, fields[term], data, "case")
+        if fields[KGB.referenceSet] and not fields[KGB.judgedSet]:
+            yield f"{compact(KGB.referenceSet)} has no effect without {compact(KGB.judgedSet)}"
+        if fields[KGB.judgedText] or fields[KGB.judgedSet]:
+            verdicts = judge([JudgeRequest(case, (module.reference(case),)) for case in cases])
+            infos = {name for verdict in verdicts for name in verdict.infos}
+            for term in (KGB.judgedText, KGB.judgedSet):
+                if infos.isdisjoint(fields[term]):  # infos need only one of several fields
+                    yield from _unknown(term, fields[term], infos, "verdict on a reference answer")
+
+
+def _unknown(term: str, names: list[str], known: set[str], holder: str) -> Iterator[str]:
+    for name in names:
+        if name not in known:
+            yield f"no {holder} has the field '{name}' of {compact(term)}: {nearest(name, known)}"

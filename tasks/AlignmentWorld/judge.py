@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.families import turtle_answers
+from kgbench.families import frame
 from kgbench.families.comparing import compare, quoted, readable
 from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.model import Case, Executor, Json, Task
@@ -159,7 +159,7 @@ def _incoherence(
         return None, False
     lines = [*case.data["triples"][0], *case.data["triples"][1], *sorted(axioms)]
     try:
-        return find_incoherence(turtle_answers.triples(tuple(f"{row} ." for row in lines))), False
+        return find_incoherence(frame.triples(tuple(f"{row} ." for row in lines))), False
     except TooMuchWork:
         return None, True
 

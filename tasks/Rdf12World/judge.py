@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, cast
 import pyoxigraph as ox
 
 from kgbench.errors import EvaluationError
-from kgbench.families import queries, turtle_answers
+from kgbench.families import frame, queries
 from kgbench.families.comparing import listed
 from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.families.sparql import Vocabulary, judge_query, prepare
@@ -88,7 +88,7 @@ class Rdf12World(DrawnFamily, TurtleFamily):
             zeros = dict.fromkeys(("precision", "recall", "f1", "exact", *_TRAPS), 0.0)
             return Score(zeros, {}, usable=False, feedback=self._no_triples)
         rows = [row(triple) for triple in answer]
-        gold = [row(triple) for triple in turtle_answers.triples(tuple(case.data["gold"]))]
+        gold = [row(triple) for triple in frame.triples(tuple(case.data["gold"]))]
         compared = compare_rows(gold, rows)
         scores = {
             **compared.agreement.named(),

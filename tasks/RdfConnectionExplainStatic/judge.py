@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kgbench.errors import TaskError
-from kgbench.families import turtle_answers
+from kgbench.families import frame
 from kgbench.families.frame import ListedFamily
 from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.scoring.agreement import agreement
-from kgbench.tasks import formats, serialising, texts
+from kgbench.tasks import serialising, texts
 
 _NAMESPACE: Final = "https://abc.def/ghi/"
 
@@ -57,7 +57,7 @@ class RdfConnectionExplainStatic(ListedFamily):
         path, ends = case.data.get("path", self.path), case.data.get("ends", self.ends)
         return self.text(
             "prompt",
-            format=formats.TITLES[formats.canonical_format(case.data["graphFormat"])],
+            format=serialising.TITLES[serialising.canonical_format(case.data["graphFormat"])],
             graph=case.data["graph"],
             first=ends[0],
             last=ends[1],
@@ -106,7 +106,7 @@ class RdfConnectionExplainStatic(ListedFamily):
             "textShortCountCorrect": right_names,
             "textShortCount": all_names,
         }
-        return Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(listed)))
+        return Verdict(scores, infos, frame.outcome(answer, usable=bool(listed)))
 
     def reference(self, case: Case) -> str:
         """Return the path, one IRI per line."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from kgbench.families.delegating import DelegatingFamily
-from kgbench.families.twins import TwinFamily, source
+from kgbench.families.twins import DelegatingFamily, TwinFamily, source
 from kgbench.model import Json, Task
 from kgbench.tasks import serialising
 from kgbench.tasks.renaming import Source

@@ -79,7 +79,7 @@ class FriendGraph:
         return result
 
     def written(self, graph_format: str) -> str:
-        """Serialise the graph in a format of :mod:`kgbench.tasks.formats`."""
+        """Serialise the graph in a format of :mod:`kgbench.tasks.serialising`."""
         return serialising.serialise(self.triples(), graph_format, _PREFIXES)
 
 

@@ -14,12 +14,12 @@ from random import Random
 from typing import Final
 
 from kgbench.errors import TaskError
-from kgbench.families import turtle_answers
+from kgbench.families import frame
 from kgbench.families.frame import DrawnFamily
 from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.scoring.agreement import harmonic
 from kgbench.scoring.brevity import by_length
-from kgbench.tasks import formats
+from kgbench.tasks import serialising
 
 from .cases import PEOPLE, shuffled, turtle_length
 
@@ -115,7 +115,7 @@ class RdfFriendCount(DrawnFamily):
             "specialFriendsInAnswer": misled,
             "personsInAnswer": named,
         }
-        return Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(named)))
+        return Verdict(scores, infos, frame.outcome(answer, usable=bool(named)))
 
     def guess(self, case: Case, chance: Random) -> str:
         """Return one of the persons at random."""
@@ -131,7 +131,7 @@ class RdfFriendCount(DrawnFamily):
         return str(case.data["specialNodeIri"])
 
     def _question(self, graph_format: str, graph: str) -> str:
-        title = formats.TITLES[formats.canonical_format(graph_format)]
+        title = serialising.TITLES[serialising.canonical_format(graph_format)]
         return self.text("prompt", format=title, graph=graph)
 
 

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kgbench.errors import EvaluationError
-from kgbench.families import turtle_answers
-from kgbench.families.faults import insert_fault
+from kgbench.families import frame
 from kgbench.families.frame import ListedFamily
 from kgbench.model import Case, Executor, Json, ParsedGraph, Verdict
 from kgbench.scoring.brevity import by_block
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.graphs import compare_graphs
 from kgbench.scoring.similarity import improvement, ratio
-from kgbench.tasks import formats
+from kgbench.tasks import serialising
+from kgbench.tasks.texts import insert_fault
 
 _DOCUMENTS: Final = {
     "turtle": "document.ttl",
@@ -57,7 +57,7 @@ class RdfSyntaxFixList(ListedFamily):
         graph_format = _format(case)
         return self.text(
             "prompt",
-            format=formats.TITLES[graph_format],
+            format=serialising.TITLES[graph_format],
             info=_INFO_STRINGS[graph_format],
             document=case.data["task"].strip(),
         )
@@ -95,7 +95,7 @@ class RdfSyntaxFixList(ListedFamily):
         return Verdict(
             scores,
             infos,
-            turtle_answers.outcome(answer, usable=parsed.triples is not None),
+            frame.outcome(answer, usable=parsed.triples is not None),
             next_prompt=None if kind is None else self._next_prompt(case, kind, parsed),
             feedback=kind,
         )
@@ -106,7 +106,7 @@ class RdfSyntaxFixList(ListedFamily):
 
     def _next_prompt(self, case: Case, kind: str, parsed: ParsedGraph) -> str:
         message = {"message": parsed.error or ""} if kind == "syntax" else {}
-        return self.text(f"feedback-{kind}", format=formats.TITLES[_format(case)], **message)
+        return self.text(f"feedback-{kind}", format=serialising.TITLES[_format(case)], **message)
 
 
 family: Final = RdfSyntaxFixList(__file__)
@@ -133,7 +133,7 @@ def _feedback(scores: Mapping[str, float], answer_ratio: float) -> str | None:
 
 
 def _format(case: Case) -> str:
-    return formats.canonical_format(case.data["graphFormat"])
+    return serialising.canonical_format(case.data["graphFormat"])
 
 
 def _with_faults(document: str, declared: Mapping[str, Json]) -> str:

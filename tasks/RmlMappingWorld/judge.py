@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from kgbench.families import mapping_answers, turtle_answers
+from kgbench.families import frame, mapping_answers
 from kgbench.families.frame import DrawnFamily
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
@@ -114,7 +114,7 @@ def _schema(world: generator.World, extra: tuple[tuple[str, str], ...]) -> str:
     for iri, label in extra:
         lines.append(f"<{iri}> <{RDF.type}> <{RDF.Property}> .")
         lines.append(f'<{iri}> <{RDFS.label}> "{label}"@en .')
-    return serialising.serialise(turtle_answers.triples(tuple(lines)), "turtle", _PREFIXES)
+    return serialising.serialise(frame.triples(tuple(lines)), "turtle", _PREFIXES)
 
 
 def _data(case: Case, name: str) -> Data:

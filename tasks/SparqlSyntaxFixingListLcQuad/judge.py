@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.families.faults import insert_fault
 from kgbench.families.queries import QueryFixFamily, Vocabulary
 from kgbench.model import Json
 from kgbench.tasks import texts
+from kgbench.tasks.texts import insert_fault
 
 _WIKIDATA: Final = {
     "wd": "http://www.wikidata.org/entity/",

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kgbench.families.delegating import DelegatingFamily
-from kgbench.families.twins import TwinFamily
+from kgbench.families.twins import DelegatingFamily, TwinFamily
 
 
 class Text2AnswerTwin(DelegatingFamily, TwinFamily):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kgbench.families.writing import WritingFamily
+from kgbench.families.sparql import WritingFamily
 
 from .cases import Constructs
 

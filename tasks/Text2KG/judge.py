@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from kgbench.datasets.text2kgbench_prompts import installed_wording
-from kgbench.families import text2kg, turtle_answers
+from kgbench.families import frame, text2kg
 from kgbench.families.text2kg import Text2KGFamily, content_of
 from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.scoring import stems
@@ -65,7 +65,7 @@ class Text2KG(Text2KGFamily):
             "lines": parsed.lines,
             "unparsedLines": parsed.unparsed,
         }
-        return Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(parsed.triples)))
+        return Verdict(scores, infos, frame.outcome(answer, usable=bool(parsed.triples)))
 
     def recorded_case(self, case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
         """Return ``case`` with the cleaning that an evaluation pass recorded in the ``infos``.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kgbench.families import text2kg, turtle_answers
+from kgbench.families import frame, text2kg
 from kgbench.families.text2kg import Text2KGFamily, content_of
 from kgbench.families.text2kg_turtle import (
     read_facts,
@@ -62,7 +62,7 @@ class Text2KGRdf(Text2KGFamily):
         }
         if parsed.error is not None:
             infos["syntaxError"] = parsed.error[:_LONGEST_MESSAGE]
-        return Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(facts.triples)))
+        return Verdict(scores, infos, frame.outcome(answer, usable=bool(facts.triples)))
 
     def reference(self, case: Case) -> str:
         """Return the expected facts that the ontology can express, in Turtle."""

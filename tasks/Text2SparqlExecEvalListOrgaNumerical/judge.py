@@ -8,7 +8,7 @@ from typing import Final
 
 from kgbench.families.queries import QueryFamily, Vocabulary
 from kgbench.model import Json
-from kgbench.tasks import numbering, texts
+from kgbench.tasks import renaming, texts
 
 
 class Text2SparqlExecEvalListOrgaNumerical(QueryFamily):
@@ -19,15 +19,15 @@ class Text2SparqlExecEvalListOrgaNumerical(QueryFamily):
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return questions; each case contains the graph and the table of the numbers."""
         turtle = texts.shared("organisation", "graph.ttl")
-        numbers = numbering.number_names(turtle)
-        graph = numbering.translate_names(turtle, numbers)
+        numbers = renaming.number_names(turtle)
+        graph = renaming.translate_names(turtle, numbers)
         return [
             {
                 **question,
-                "refSparql": numbering.translate_names(question["refSparql"], numbers),
+                "refSparql": renaming.translate_names(question["refSparql"], numbers),
                 "refResultSet": sorted(numbers.get(v, v) for v in question["refResultSet"]),
                 "graphTurtle": graph,
-                "entityHelpCsv": numbering.table(numbers),
+                "entityHelpCsv": renaming.table(numbers),
             }
             for question in texts.shared_structure("organisation", "questions.json")
         ]

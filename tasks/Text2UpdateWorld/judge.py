@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from kgbench.families.writing import WritingFamily
+from kgbench.families.sparql import WritingFamily
 from kgbench.policies.node_numbers import Row
 
 from .cases import Updates

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kgbench.families.delegating import FirstGeneration
+from kgbench.families.twins import FirstGeneration
 from kgbench.model import Case, Executor, Verdict
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.families import tolerant_parsing, turtle_answers
+from kgbench.families import frame, tolerant_parsing
 from kgbench.families.frame import ListedFamily
 from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.scoring.agreement import Agreement
@@ -74,7 +74,7 @@ class TurtleErrorsStatic(ListedFamily):
             "removedLines": repaired.lines,
             "syntaxError": repaired.error,
         }
-        return Verdict(scores, infos, turtle_answers.outcome(answer, usable=bool(repaired.triples)))
+        return Verdict(scores, infos, frame.outcome(answer, usable=bool(repaired.triples)))
 
     def reference(self, case: Case) -> str:
         """Return the correct document."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from kgbench.families.delegating import FirstGeneration
+from kgbench.families.twins import FirstGeneration
 from kgbench.model import Case
 
 

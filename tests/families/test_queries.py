@@ -16,7 +16,7 @@ from kgbench.execution.engines import engine
 from kgbench.families import graph_info
 from kgbench.model import Case, Outcome, QueryResult
 from kgbench.scoring.result_sets import values
-from kgbench.tasks import bestiary, catalogue, graphs, numbering, serialising, texts
+from kgbench.tasks import bestiary, catalogue, graphs, renaming, serialising, texts
 from kgbench.testing.executor import PlainExecutor
 
 ENGINES = ("oxigraph", "rdflib")
@@ -144,7 +144,7 @@ def test_sizes_of_the_graphs() -> None:
 
 def test_numbers_hide_all_names() -> None:
     """The numbered graph, its queries and its results contain no name of the organisation."""
-    names = {name.partition(":")[2] for name in numbering.number_names(ORGANISATION_GRAPH)}
+    names = {name.partition(":")[2] for name in renaming.number_names(ORGANISATION_GRAPH)}
     for data in data_of("numbers"):
         assert set(data["refResultSet"]).isdisjoint(f":{name}" for name in names)
         tokens = {t.partition(":")[2] for t in data["refSparql"].split() if ":" in t}

@@ -12,7 +12,7 @@ from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Parameter
 from kgbench.scoring.relation_triples import CLEANINGS
 from kgbench.tasks import catalogue, declaration
-from kgbench.tasks.parameters import normalised
+from kgbench.tasks.declaration import normalised
 
 
 def test_three_rdf_classes_are_declared() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from kgbench.datasets import home
 from kgbench.errors import EvaluationError, TaskError
-from kgbench.tasks import bestiary, catalogue, graphs, numbering, serialising, texts
+from kgbench.tasks import bestiary, catalogue, graphs, renaming, serialising, texts
 from kgbench.testing.executor import PlainExecutor
 
 LITERALS = """@prefix e: <http://e.org/> .
@@ -44,10 +44,10 @@ def test_no_creature_preys_on_itself() -> None:
 def test_names_that_meet_have_different_numbers() -> None:
     """A number stands for one name, even if two names have the same hash."""
     names = [f":name{k}" for k in range(400)]
-    found = numbering.number_names(" ".join(names))
+    found = renaming.number_names(" ".join(names))
     assert sorted(found) == sorted(names)
     assert len(set(found.values())) == 400
-    assert found == numbering.number_names(" ".join(reversed(names)))
+    assert found == renaming.number_names(" ".join(reversed(names)))
 
 
 @pytest.mark.parametrize("graph_format", ["turtle", "ntriples", "xml", "json-ld"])

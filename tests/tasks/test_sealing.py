@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from kgbench import resources
 from kgbench.cli import app
 from kgbench.errors import ResourceError
-from kgbench.tasks import canary, catalogue, class_files, encryption, file_encryption, keys, texts
+from kgbench.tasks import canary, catalogue, class_files, encryption, keys, texts
 
 KEY = "a key that nobody else has"
 OTHER = "another key, of somebody else"
@@ -294,7 +294,7 @@ def test_what_does_not_decrypt_is_not_replaced(
     monkeypatch.setattr(encryption, "seal", bad)
     before = contents(folder)
     with pytest.raises(ResourceError, match="damaged"):
-        file_encryption.encrypt([folder / "cases.json", folder / "prompt.txt"], KEY)
+        encryption.encrypt([folder / "cases.json", folder / "prompt.txt"], KEY)
     assert contents(folder) == before
 
 
@@ -302,7 +302,7 @@ def seal_on_a_full_disk(file: Path) -> None:
     """Encrypt a file while no file may exceed 1,000 bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     with pytest.raises(ResourceError, match=f"{file.name}.enc cannot be written"):
-        file_encryption.encrypt([file], KEY)
+        encryption.encrypt([file], KEY)
 
 
 def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -> None:
@@ -310,7 +310,7 @@ def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -
     long = folder / f"{'n' * 252}"
     long.write_text("content")
     with pytest.raises(ResourceError, match="cannot be written"):
-        file_encryption.encrypt([long], KEY)
+        encryption.encrypt([long], KEY)
     assert long.read_text() == "content"
     large = folder / "large.txt"
     large.write_bytes(bytes(5000))

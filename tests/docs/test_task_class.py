@@ -163,9 +163,7 @@ def test_encrypted_feedback_reaches_the_judge(tmp_path: Path) -> None:
     """A judge reads an encrypted text in its process, with the key."""
     package = documented_package.write(tmp_path)
     module = package / "turtle_object_list/judge.py"
-    text = module.read_text().replace(
-        '{"listed": listed}', '{"note": texts.text(NAME, "note.txt")}'
-    )
+    text = module.read_text().replace('{"listed": listed}', '{"note": self.file("note.txt")}')
     module.write_text(text)
     note = package / "turtle_object_list" / "note.txt"
     note.write_text("read under lock\n")

@@ -19,15 +19,18 @@ from kgbench.analysis.registry import (
 )
 from kgbench.scores import catalogue
 from kgbench.scores.inference import CASES, Estimand, Inference, inference
-from kgbench.scores.reading import BY_CASE, BY_TASK, CHOOSING, Item, Repetitions, Score, repetitions
-from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import (
-    chosen_scores,
-    histograms_by_model,
-    of_common_tasks,
-    parts_by_task,
-    score_name,
+from kgbench.scores.reading import (
+    BY_CASE,
+    BY_TASK,
+    CHOOSING,
+    Item,
+    Repetitions,
+    Score,
+    histograms,
+    repetitions,
 )
+from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import chosen_scores, of_common_tasks, parts_by_task, score_name
 from kgbench.statistics.clusters import FEWEST_FOR_INTERVAL, Clusters, Sums, Value
 from kgbench.statistics.histogram import Histogram
 from kgbench.statistics.intervals import Bounds, method_note, score_interval
@@ -302,7 +305,7 @@ def _pooled(
     """Return the values of each model and task, without their cases."""
     return {
         (model, score.task): {Item(score.task, ""): values}
-        for model, by_score in histograms_by_model(store, selection, chosen.values()).items()
+        for model, by_score in histograms(store, selection, chosen.values()).items()
         for score, values in by_score.items()
     }
 

@@ -164,14 +164,14 @@ def _sums(estimand: Estimand, row: Row) -> Sums:
     sums = Sums([], [], [])
     of_task: dict[str, list[Value]] = defaultdict(list)
     for item, values in row.cases.items():
-        about, weight = in_task[item.task], row.weights.get(item.task, 1.0)
+        of_item, weight = in_task[item.task], row.weights.get(item.task, 1.0)
         stratum: Hashable = None
-        if about.fixed is not None:
-            stratum = item.task if about.fixed == "task" else item
+        if of_item.fixed is not None:
+            stratum = item.task if of_item.fixed == "task" else item
         each = [(value, weight) for value in values.values()]
-        if about.pairs_cases:
+        if of_item.pairs_cases:
             each = [(values.mean or 0.0, weight * values.n)]
-        if about.sampled == "task":
+        if of_item.sampled == "task":
             of_task[item.task] += (Value(stratum, item.task, *value) for value in each)
         else:
             sums.add((stratum, weight, weight * value) for value, weight in each)

@@ -36,7 +36,7 @@ from kgbench.errors import QueryError
 from kgbench.plugins.papers.scaling import scaling
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
-from kgbench.scores.reading import Cell, histograms
+from kgbench.scores.reading import Score, histograms
 from kgbench.scores.selection import Selection, select
 from kgbench.store import OwnedStore, open_store
 from kgbench.store.protocol import Store
@@ -78,11 +78,11 @@ def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], objec
     """Return the analyses of ``kgbench analyze`` and ``compare``, by name."""
     models = sorted({model.id for model in catalogue.models(store).values()})
     a, b = sides(store, models[0], models[-1])
-    metrics = list(catalogue.metrics(store))
+    scores = [Score(t, m) for t in catalogue.tasks(store) for m in catalogue.metrics(store)]
 
-    def every() -> dict[Cell, float | None]:
-        read = histograms(store, selection, metrics)
-        return {cell: histogram.mean for cell, histogram in read.items()}
+    def every() -> list[float | None]:
+        read = histograms(store, selection, scores)
+        return [values.mean for by_score in read.values() for values in by_score.values()]
 
     return {
         "leaderboard": lambda: leaderboard(store, selection),

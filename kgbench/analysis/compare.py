@@ -372,8 +372,8 @@ def flips(
     :class:`~kgbench.analysis.registry.OptionRefused` if ``solved`` is not a finite number.
     """
     check_number("solved", solved)
-    about = find_estimand(check_estimand(estimand))
-    matches = {task: of_task.match(about) for task, of_task in values.items()}
+    target = find_estimand(check_estimand(estimand))
+    matches = {task: of_task.match(target) for task, of_task in values.items()}
     rows = [
         (
             task,

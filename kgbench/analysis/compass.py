@@ -16,9 +16,9 @@ from kgbench.rdf.declared import shipped
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue
 from kgbench.scores.declared import check_selectors, selectors, without_results
-from kgbench.scores.reading import BY_TASK, CHOOSING, Score
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score, histograms
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Selector, histograms_by_model
+from kgbench.scores.selectors import Selector
 from kgbench.statistics.histogram import Histogram, mean
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Ref, Table, Value
@@ -154,9 +154,7 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
         axis.name: [s for sel in axis.selectors for s in sel.scores(ordered, metrics.values())]
         for axis in declared.axes
     }
-    values = histograms_by_model(
-        store, selection, {s for scores in scores_of_axis.values() for s in scores}
-    )
+    values = histograms(store, selection, {s for scores in scores_of_axis.values() for s in scores})
     if not values:
         raise QueryError(f"no model has scores on any axis of the compass '{declared.name}'")
     names = catalogue.models(store)

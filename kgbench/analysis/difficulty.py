@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final, NamedTuple
 
-from kgbench.analysis.case_means import Claim, Claims, Row, by_task
 from kgbench.analysis.registry import EstimandName, Metric, Option, Purpose, Round, analysis
+from kgbench.analysis.task_scores import Claim, Claims, Row, by_task
 from kgbench.errors import QueryError
 from kgbench.model import Json
 from kgbench.rdf import queries

@@ -21,9 +21,9 @@ from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue
 from kgbench.scores.declared import check_selectors
 from kgbench.scores.inference import inference
-from kgbench.scores.reading import BY_TASK, CHOOSING, Score
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score, histograms
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import Selector, histograms_by_model
+from kgbench.scores.selectors import Selector
 from kgbench.statistics.histogram import Histogram
 from kgbench.statistics.intervals import DIFFERENCE_NOTE, UNBOUNDED, Bounds, difference_interval
 from kgbench.statistics.significance import cohens_d, holm, t_test
@@ -133,7 +133,7 @@ def format_tests(
         raise QueryError(f"the store has no tasks that '{declared.name}' compares")
     needed_scores = [score for both in sides.values() for side in both for score in side]
     names = catalogue.models(store)
-    values = histograms_by_model(store, selection, needed_scores)
+    values = histograms(store, selection, needed_scores)
     if not values:
         raise QueryError(f"no model has scores on the tasks that '{declared.name}' compares")
     single = [

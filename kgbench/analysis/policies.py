@@ -44,7 +44,7 @@ class PolicyScores:
 
 
 @dataclass(frozen=True, slots=True)
-class _Dialogue:
+class JudgedDialogue:
     """A dialogue: its model and task (IRIs) and its case."""
 
     model: str
@@ -207,14 +207,17 @@ def differing_cells(store: Store, selection: Selection) -> Table:
     )
 
 
-def read(store: Store, selection: Selection) -> tuple[_ByPolicy, dict[str, _Dialogue]]:
+def read(
+    store: Store, selection: Selection, wanted: Iterable[Policy] | None = None
+) -> tuple[_ByPolicy, dict[str, JudgedDialogue]]:
     """Read the last answer of every dialogue under every policy that judged it.
 
-    Returns the judged answers by policy and dialogue, and model, task and case of each dialogue.
+    The ``wanted`` policies are by default all but that on variants. Returns the judged answers by
+    policy and dialogue, and model, task and case of each dialogue.
     """
     judged: _ByPolicy = {}
-    dialogues: dict[str, _Dialogue] = {}
-    for policy, graphs in _passes(store, selection):
+    dialogues: dict[str, JudgedDialogue] = {}
+    for policy, graphs in _passes(store, selection, wanted):
         answers: dict[str, PolicyScores] = {}
         rounds: dict[str, int] = {}
         of_pass = replace(selection, pass_graphs=graphs, latest=None)
@@ -223,9 +226,9 @@ def read(store: Store, selection: Selection) -> tuple[_ByPolicy, dict[str, _Dial
             for row in queries.run(store, "policy-verdicts", passGraph=list(graphs))
         }
         names = {metric.iri: name for name, metric in policy.answer_metrics.items()}
-        cells: dict[str, tuple[int, str, _Dialogue, dict[str, float]]] = {}
+        cells: dict[str, tuple[int, str, JudgedDialogue, dict[str, float]]] = {}
         for row in score_rows(store, of_pass, names):
-            where = _Dialogue(row.model, row.task, row.case)
+            where = JudgedDialogue(row.model, row.task, row.case)
             cell = cells.setdefault(row.evaluation, (row.round or 0, row.dialogue, where, {}))
             cell[3][names[row.metric]] = row.value
         for evaluation, (k, dialogue, where, scores) in cells.items():
@@ -237,9 +240,11 @@ def read(store: Store, selection: Selection) -> tuple[_ByPolicy, dict[str, _Dial
     return judged, dialogues
 
 
-def _passes(store: Store, selection: Selection) -> list[tuple[Policy, tuple[str, ...]]]:
-    """Return the graphs of the last pass of each declared policy over each run."""
-    by_iri = {policy.iri: policy for policy in all_policies().values()}
+def _passes(
+    store: Store, selection: Selection, wanted: Iterable[Policy] | None
+) -> list[tuple[Policy, tuple[str, ...]]]:
+    """Return the graphs of the last pass of each policy over each run."""
+    by_iri = {policy.iri: policy for policy in wanted or all_policies().values()}
     graphs_of: dict[str, dict[str, str]] = defaultdict(dict)
     for row in queries.run(store, "policy-passes", suite=selection.suite):
         if row["runGraph"].value in selection.run_graphs and row["policy"].value in by_iri:

@@ -137,9 +137,9 @@ class Rivals:
             for model, values in by_model.items():
                 if model in self._index and number < len(values):
                     self._values[self._index[model], column] = values[number]
-        about = find_estimand(CASES) if estimand.name == AVAILABLE else estimand
+        of_score = find_estimand(CASES) if estimand.name == AVAILABLE else estimand
         by_cell = [
-            (_unit(about.fixed, score, case), _unit(about.sampled, score, case))
+            (_unit(of_score.fixed, score, case), _unit(of_score.sampled, score, case))
             for score, case in cells
         ]
         first, second = (

@@ -7,15 +7,13 @@ dialogue with several answers, the last one counts.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
+from kgbench.analysis import policies
 from kgbench.analysis.registry import Purpose, analysis
 from kgbench.execution.on_variants import FAILING, VariantOutcome
 from kgbench.policies.policy import ON_VARIANTS, policy
-from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.reevaluation.variant_outcomes import (
     SUSPECT,
@@ -27,7 +25,6 @@ from kgbench.reevaluation.variant_outcomes import (
     suspects,
 )
 from kgbench.scores import catalogue
-from kgbench.scores.reading import score_rows
 from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
@@ -130,30 +127,15 @@ def _row(
 
 def read(store: Store, selection: Selection) -> list[AnswerOnVariants]:
     """Return the last answer of each selected dialogue in the last pass on variants of its run."""
-    variants_policy = policy(ON_VARIANTS)
-    graphs = {
-        p["runGraph"].value: p["passGraph"].value
-        for p in queries.run(store, "policy-passes", suite=selection.suite)
-        if p["policy"].value == variants_policy.iri and p["runGraph"].value in selection.run_graphs
-    }
-    if not graphs:
-        return []
-    passes = tuple(sorted(graphs.values()))
-    noted = {
-        row["evaluation"].value: row["infos"].value
-        for row in queries.run(store, "policy-verdicts", passGraph=list(passes))
-    }
+    judged, dialogues = policies.read(store, selection, [policy(ON_VARIANTS)])
     tasks, models = catalogue.tasks(store), catalogue.models(store)
-    metric = variants_policy.metrics[variants_policy.main].iri
-    last_answers: dict[str, tuple[int, AnswerOnVariants]] = {}
-    of_passes = replace(selection, pass_graphs=passes, latest=None)
-    for row in score_rows(store, of_passes, [metric]):
-        if row.round is None or row.round < last_answers.get(row.dialogue, (0, None))[0]:
-            continue
-        infos = json.loads(noted[row.evaluation])
-        model, task = models[row.model].id, tasks[row.task].label
-        last_answers[row.dialogue] = (
-            row.round,
-            answer_on_variants(row.dialogue, row.case, model, task, infos),
+    return [
+        answer_on_variants(
+            dialogue,
+            dialogues[dialogue].case,
+            models[dialogues[dialogue].model].id,
+            tasks[dialogues[dialogue].task].label,
+            answer.infos,
         )
-    return [answer for _, answer in last_answers.values()]
+        for dialogue, answer in judged.get(ON_VARIANTS, {}).items()
+    ]

@@ -220,7 +220,7 @@ class Analysis(Generic[P]):
     """An analysis: its name, the function that makes its table, and its place in lists.
 
     ``parts`` returns the scores behind the cells of a table by the name of the part; without it,
-    cells cannot be explained. ``reads`` names the queries whose first column are graphs that the
+    cells cannot be explained. ``reads`` names the queries whose results name the graphs that the
     analysis reads beside those of the selection. ``figure`` is the
     :class:`~kgbench.plots.figures.FigureKind` that draws its table, as ``module:name``.
     """

@@ -18,9 +18,9 @@ from kgbench.analysis.outcomes import ERRORS, Errors, count_errors
 from kgbench.analysis.registry import Arguments
 from kgbench.scores import catalogue
 from kgbench.scores.declared import ScoreSet, check_selectors, score_set, without_results
-from kgbench.scores.reading import BY_TASK, CHOOSING, Score
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score, histograms
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import common_note, common_tasks, histograms_by_model
+from kgbench.scores.selectors import common_note, common_tasks
 from kgbench.statistics.histogram import Histogram, mean, mixture
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, ranks
@@ -98,7 +98,7 @@ def standings(
     check_selectors(store, combined.every_selector, combined.file)
     metrics = catalogue.metrics(store)
     weights_of_scores = combined.weights(tasks, metrics)
-    parts = histograms_by_model(store, selection, weights_of_scores)
+    parts = histograms(store, selection, weights_of_scores)
     if common:
         names = catalogue.models(store)
         shared = common_tasks(

@@ -88,11 +88,11 @@ def stamps(store: Store, graphs: Collection[str]) -> dict[str, str]:
 
 
 def _graphs(store: Store, selection: Selection, name: str) -> set[str]:
-    """Return the graphs in the first column of the query ``name`` about a selection."""
+    """Return all values of the query ``name`` about a selection: graphs, and other things."""
     selectors = {"suite": selection.suite, "runGraph": list(selection.run_graphs)}
     known = {parameter.name for parameter in queries.load(name).parameters}
     arguments = {key: value for key, value in selectors.items() if key in known}
-    return {str(graph) for graph, *_ in queries.rows(store, name, **arguments)}
+    return {str(value) for row in queries.rows(store, name, **arguments) for value in row}
 
 
 def stored_table(store: Store, inputs: Basis) -> Table | None:

@@ -16,9 +16,9 @@ from kgbench.analysis.run_totals import costs_by_task
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
-from kgbench.scores.reading import BY_TASK, CHOOSING, narrowing, selection_test
+from kgbench.scores.reading import BY_TASK, CHOOSING, histograms, narrowing, selection_test
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import chosen_scores, histograms_by_model, score_name
+from kgbench.scores.selectors import chosen_scores, score_name
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
 from kgbench.tool_calls import Fault, ToolOutcome
@@ -214,7 +214,7 @@ def _grounded(store: Store, selection: Selection) -> dict[tuple[str, str], float
         return {}
     return {
         (score.task, model): values.mean
-        for model, by_score in histograms_by_model(store, selection, chosen.values()).items()
+        for model, by_score in histograms(store, selection, chosen.values()).items()
         for score, values in by_score.items()
     }
 
@@ -275,7 +275,7 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
     begun = dialogue_counts(store, selection)
     spent = _spent(store, selection)
     rows: list[tuple[Value, ...]] = []
-    for model, by_score in histograms_by_model(store, selection, chosen.values()).items():
+    for model, by_score in histograms(store, selection, chosen.values()).items():
         for score, values in by_score.items():
             key = (score.task, model)
             metric_info = metrics[score.metric]

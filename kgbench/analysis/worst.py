@@ -125,13 +125,11 @@ def _levels(
     fail others, if there are any, else of all.
     """
     metrics, models = catalogue.metrics(store), catalogue.models(store)
-    main_scores = _main_scores(store, selection)
     of_models: dict[str, dict[float, Counter[float]]] = defaultdict(lambda: defaultdict(Counter))
-    of_cells = histograms(store, selection, {metric for _, metric in main_scores})
-    for (model, task, metric, _), histogram in of_cells.items():
-        if (task, metric) in main_scores:
+    for model, by_score in histograms(store, selection, _main_scores(store, selection)).items():
+        for score, histogram in by_score.items():
             for value, times in histogram.counts.items():
-                level = badness(value, higher_is_better=metrics[metric].higher_is_better)
+                level = badness(value, higher_is_better=metrics[score.metric].higher_is_better)
                 of_models[model][level][value] += times
     able = {model for model, levels in of_models.items() if max(levels) > 0 and min(levels) < 1}
     chosen: dict[float, Counter[float]] = defaultdict(Counter)
@@ -142,12 +140,11 @@ def _levels(
     return chosen, frozenset(models.name(model) for model in able or of_models)
 
 
-def _main_scores(store: Store, selection: Selection) -> set[tuple[str, str]]:
-    """Return the selected tasks with their main metrics (IRIs)."""
+def _main_scores(store: Store, selection: Selection) -> list[Score]:
+    """Return the main scores of the selected tasks."""
     tasks = catalogue.tasks(store).items()
     chosen = {iri: task for iri, task in tasks if task.fits(selection.tasks)}
-    scores = score_set("main").scores(chosen, catalogue.metrics(store))
-    return {(score.task, score.metric) for score in scores}
+    return score_set("main").scores(chosen, catalogue.metrics(store))
 
 
 def main_values(
@@ -166,10 +163,10 @@ def main_values(
         catalogue.metrics(store),
         catalogue.models(store),
     )
-    main_scores = _main_scores(store, selection)
-    main_metrics = {metric for _, metric in main_scores}
+    main_scores = set(_main_scores(store, selection))
+    main_metrics = {score.metric for score in main_scores}
     for row in score_rows(store, selection, main_metrics, values=values, dialogues=dialogues):
-        if (row.task, row.metric) in main_scores:
+        if Score(row.task, row.metric) in main_scores:
             metric = metrics[row.metric]
             yield ScoredDialogue(
                 tasks[row.task].name,

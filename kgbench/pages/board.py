@@ -44,7 +44,7 @@ class Board:
         return max((int(str(place["tasks"] or 0)) for place in self.places), default=0)
 
     @property
-    def about(self) -> str | None:
+    def estimand(self) -> str | None:
         """The population that intervals and ranges of ranks generalise to."""
         return estimand_of(self.table)
 

@@ -14,8 +14,7 @@ from kgbench.analysis.standings import standings_table
 from kgbench.errors import QueryError
 from kgbench.pages import drawing, score_tables, things
 from kgbench.pages.conversation import conversation
-from kgbench.pages.executions import execution_page
-from kgbench.pages.exercises import suite_page, task_page
+from kgbench.pages.exercises import execution_page, suite_page, task_page
 from kgbench.pages.rendering import embedded
 from kgbench.pages.runs import run_page
 from kgbench.pages.snapshot import View

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contents of the pages of runs: names, times, progress and results."""
+"""Contents of the overview of a store, and of the pages of runs: times, progress and results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from kgbench.rdf import queries
 from kgbench.record import accounts, reading
 from kgbench.record.reading import RunInfo
 from kgbench.record.run_ends import run_end
-from kgbench.scores.catalogue import model_names
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import display_names, model_names
 from kgbench.scores.selection import select
 from kgbench.vocab import DCTERMS, KGB, PROV
 
@@ -160,3 +161,31 @@ def planned(view: View, run: RunInfo, of_run: Mapping[str, Any]) -> int:
     sessions = queries.rows(view, "run-sessions", runGraph=run.graph)
     existing: int = of_run["complete"] + of_run["open"]
     return max(int(sessions[-1][4] or 0), existing) if sessions else existing
+
+
+def overview(view: View) -> dict[str, Any]:
+    """Return runs, models, tasks, suites, queries and the number of dialogues."""
+    infos = newest_first(reading.runs(view))
+    progress = accounts.progress(view, [item.graph for item in infos])
+    kinds, shown, names = pass_kinds(view), model_names(view), display_names(view)
+    of_runs = [
+        facts(view, item, progress[item.iri], kinds.get(item.iri, ()), shown) for item in infos
+    ]
+    models = sorted(catalogue.models(view).values(), key=lambda item: item.name.lower())
+    return {
+        "runs": of_runs,
+        "models": [(item.iri, item.name, names.get(item.name, item.name)) for item in models],
+        "tasks": sorted(catalogue.tasks(view).values(), key=lambda item: item.name.lower()),
+        "suites": suites(view),
+        "dialogues": sum(run["complete"] + run["open"] for run in of_runs),
+        "queries": [queries.load(name) for name in queries.names()],
+    }
+
+
+def suites(view: View) -> list[tuple[str, str, str]]:
+    """Return IRI, name and label of each suite that has runs."""
+    rows = queries.rows(view, "list-suites")
+    return [
+        (str(iri), name or str(iri), label or name or things.label(view, str(iri)))
+        for iri, name, label, *_ in rows
+    ]

@@ -94,10 +94,10 @@ def results(
     """Return the records of one task, the best model first; with ``column="task"``, of one model.
 
     Each has the IRI, the name and the display name of the model or task (``iri``, ``name``,
-    ``shown``), a ``bar``, and what its interval is about. ``display_names`` is keyed by name in
-    tables. Tasks keep the order of the table.
+    ``shown``), a ``bar``, and the ``estimand`` of its interval. ``display_names`` is keyed by name
+    in tables. Tasks keep the order of the table.
     """
-    about = estimand_of(table)
+    estimand = estimand_of(table)
     records: list[dict[str, Any]] = table.records()
     rows = [
         {
@@ -106,7 +106,7 @@ def results(
             "name": subject,
             "shown": display_names.get(str(subject), subject),
             "bar": bar(*(record[name] for name in ("mean", "ci_low", "ci_high"))),
-            "about": about,
+            "estimand": estimand,
         }
         for record in records
     ]

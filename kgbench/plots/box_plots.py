@@ -24,8 +24,9 @@ from kgbench.plots.figures import (
 )
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names
+from kgbench.scores.reading import histograms
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import chosen_scores, histograms_by_model, score_name
+from kgbench.scores.selectors import chosen_scores, score_name
 from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table
@@ -64,7 +65,7 @@ def distributions(
         catalogue.metrics(store),
     )
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
-    for iri, parts in histograms_by_model(store, selection, chosen.values()).items():
+    for iri, parts in histograms(store, selection, chosen.values()).items():
         for score, histogram in parts.items():
             task = tasks[score.task].name
             model = names.name(iri)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.pages import home, things
+from kgbench.pages import runs, things
 from kgbench.pages.board import asked, board, heat_map
 from kgbench.pages.rendering import STATIC, script
 from kgbench.pages.snapshot import View
@@ -158,7 +158,7 @@ class FrontFiles:
         first = next(iter(self.standings), None)
         return {
             **self._standing(first),
-            **home.overview(self.renderer.view),
+            **runs.overview(self.renderer.view),
             "suite": None if first is None else first.suite,
             "waiting": False,
             "most": _FEW_MODELS,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -29,21 +29,12 @@ _FEW_VALUES = 20
 _NARROW = 3  # models or tasks named in a query, whose parameters are combined with each other
 
 
-class Cell(NamedTuple):
-    """The scores of one model on one task by one metric; ``round`` is set if one was requested."""
-
-    model: str
-    task: str
-    metric: str
-    round: int | None = None
-
-
 class Score(NamedTuple):
     """One metric on one task (IRIs); with ``round``, only of the answers in that round."""
 
     task: str
     metric: str
-    round: int | None
+    round: int | None = None
 
 
 class ScoreRow(NamedTuple):
@@ -61,13 +52,26 @@ class ScoreRow(NamedTuple):
 
 
 def histograms(
-    store: Store, selection: Selection, metrics: Iterable[str], *, round_: int | None = None
-) -> dict[Cell, Histogram]:
-    """Read the values of ``metrics`` (IRIs) per model and task; with ``round_``, of one round."""
-    counts: dict[Cell, dict[float, int]] = defaultdict(lambda: defaultdict(int))
-    for cell, row in read_scores(store, selection, "score-histograms", metrics, round=round_):
-        counts[cell][float(row["value"].value)] += int(row["count"].value)
-    return {cell._replace(round=round_): Histogram(values) for cell, values in counts.items()}
+    store: Store, selection: Selection, scores: Iterable[Score]
+) -> dict[str, dict[Score, Histogram]]:
+    """Read the values of every model (IRI) for the wanted scores.
+
+    It takes one query per round, whatever the number of metrics.
+    """
+    wanted = set(scores)
+    counts: dict[str, dict[Score, Counter[float]]] = defaultdict(lambda: defaultdict(Counter))
+    for round_ in sorted({s.round for s in wanted}, key=lambda r: (r is not None, r)):
+        metrics = {s.metric for s in wanted if s.round == round_}
+        for model, of_all, row in read_scores(
+            store, selection, "score-histograms", metrics, round=round_
+        ):
+            score = of_all._replace(round=round_)
+            if score in wanted:
+                counts[model][score][float(row["value"].value)] += int(row["count"].value)
+    return {
+        model: {score: Histogram(values) for score, values in of_model.items()}
+        for model, of_model in counts.items()
+    }
 
 
 def score_rows(
@@ -89,11 +93,11 @@ def score_rows(
         narrowed["value"] = values
     if model is not None:
         narrowed["model"] = model
-    for cell, row in read_scores(store, selection, "score-rows", metrics, **narrowed):
+    for of_model, score, row in read_scores(store, selection, "score-rows", metrics, **narrowed):
         yield ScoreRow(
-            cell.model,
-            cell.task,
-            cell.metric,
+            of_model,
+            score.task,
+            score.metric,
             round_of(row),
             row["case"].value,
             int(row["iteration"].value),
@@ -105,11 +109,11 @@ def score_rows(
 
 def read_scores(
     store: Store, selection: Selection, query: str, metrics: Iterable[str], **parameters: Any
-) -> Iterator[tuple[Cell, Any]]:
-    """Run a query of scores for ``metrics`` (IRIs); yield each row with its cell.
+) -> Iterator[tuple[str, Score, Any]]:
+    """Run a query of scores for ``metrics`` (IRIs); yield each row with its model and its score.
 
-    Scores of a re-evaluation by a superseding metric belong to the cell of the earlier one. Many
-    passes are read one part after the other, so rows of a cell may come several times.
+    Scores of a re-evaluation by a superseding metric belong to the earlier one. Many passes are
+    read one part after the other, so rows of a model and a score may come several times.
     """
     wanted, later = set(metrics), SupersedingMetrics(store, selection)
     selected, queried = selection_test(store, selection), later.with_later(wanted)
@@ -117,19 +121,20 @@ def read_scores(
     metric = queried if dialogues is None and len(queried) <= _FEW_METRICS else None
     narrowed = {**narrowing(store, selection, dialogues), **parameters}
 
-    @cache  # cells are few, and rows may be millions
-    def cell_of(model: str, task: str, recorded: str) -> Cell | None:
+    @cache  # scores are few, and rows may be millions
+    def score_of(model: str, task: str, recorded: str) -> Score | None:
         of_task = later.of_task(task, recorded)
-        return Cell(model, task, of_task) if of_task in wanted and selected(model, task) else None
+        return Score(task, of_task) if of_task in wanted and selected(model, task) else None
 
     combined = (metric, dialogues, narrowed.get("value"))
     most = max(MOST_PAIRS // math.prod(len(one) for one in combined if one), 1)
     for start in range(0, len(selection.pass_graphs), most):
         narrowed["passGraph"] = list(selection.pass_graphs[start : start + most])
         for row in queries.run(store, query, metric=metric, latest=selection.latest, **narrowed):
-            cell = cell_of(row["model"].value, row["task"].value, row["metric"].value)
-            if cell is not None:
-                yield cell, row
+            of_model = row["model"].value
+            score = score_of(of_model, row["task"].value, row["metric"].value)
+            if score is not None:
+                yield of_model, score, row
 
 
 def round_of(row: Any) -> int | None:
@@ -254,12 +259,12 @@ def repetitions(store: Store, selection: Selection, chosen: Mapping[str, Score])
     """
     by_item: Repetitions = defaultdict(lambda: defaultdict(Answers))
     metrics = {score.metric for score in chosen.values()}
-    for cell, row in read_scores(store, selection, "case-histograms", metrics):
-        score = chosen.get(cell.task)
-        if score is None or score.metric != cell.metric:
+    for model, (task, metric, _), row in read_scores(store, selection, "case-histograms", metrics):
+        score = chosen.get(task)
+        if score is None or score.metric != metric:
             continue
         if score.round in (None, round_of(row)):
-            answers = by_item[Item(cell.task, row["case"].value)][cell.model]
+            answers = by_item[Item(task, row["case"].value)][model]
             value, count = float(row["value"].value), int(row["count"].value)
             answers.add(value, count, row["dialogue"].value)
     names = {iri: task.name for iri, task in catalogue.tasks(store).items()}

@@ -12,9 +12,8 @@ from typing import Any
 from kgbench.errors import QueryError
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo, TaskInfo
-from kgbench.scores.reading import Score, ScoreRow, histograms, score_rows
+from kgbench.scores.reading import Score, ScoreRow, score_rows
 from kgbench.scores.selection import Selection
-from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 from kgbench.tables import Table
 
@@ -200,24 +199,6 @@ def left_out(store: Store) -> list[str]:
 def with_left_out_notes(store: Store, table: Table) -> Table:
     """Add a note to the table for each task class that it leaves out (:func:`left_out`)."""
     return replace(table, notes=(*table.notes, *left_out(store)))
-
-
-def histograms_by_model(
-    store: Store, selection: Selection, scores: Iterable[Score]
-) -> dict[str, dict[Score, Histogram]]:
-    """Read the values of every model (IRI) for the wanted scores.
-
-    It takes one query per round, whatever the number of metrics.
-    """
-    wanted = set(scores)
-    values: dict[str, dict[Score, Histogram]] = defaultdict(dict)
-    for round_ in sorted({s.round for s in wanted}, key=lambda r: (r is not None, r)):
-        metrics = {s.metric for s in wanted if s.round == round_}
-        for cell, histogram in histograms(store, selection, metrics, round_=round_).items():
-            score = Score(cell.task, cell.metric, cell.round)
-            if score in wanted:
-                values[cell.model][score] = histogram
-    return dict(values)
 
 
 def common_tasks(scored: Mapping[str, Iterable[str]]) -> set[str]:

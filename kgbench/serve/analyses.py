@@ -17,7 +17,7 @@ from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.standings import standings_table
 from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
 from kgbench.analysis.task_scores import task_scores
-from kgbench.pages import contents, home, score_tables, things
+from kgbench.pages import contents, runs, score_tables, things
 from kgbench.pages.board import board, heat_map
 from kgbench.pages.filled_queries import filled_query
 from kgbench.pages.snapshot import View
@@ -118,9 +118,9 @@ def _table(
 
 
 ANALYSES: Mapping[str, Callable[..., Any]] = {
-    "overview": home.overview,
+    "overview": runs.overview,
     "choices": _choices,
-    "suites": home.suites,
+    "suites": runs.suites,
     "default_suite": default_suite,
     "dialogues": listed_dialogues,
     "judged": all_judged,

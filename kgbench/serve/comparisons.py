@@ -33,9 +33,9 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
     pairs = [sides(view, names[0], other) for other in others]
     first = pairs[0][0]
     values = [matches(view, selection, first, other) for _, other in pairs]
-    about = find_estimand(AVAILABLE)
+    estimand = find_estimand(AVAILABLE)
     comparisons = [
-        {task: of_task.match(about) for task, of_task in of_tasks.items()} for of_tasks in values
+        {task: of_task.match(estimand) for task, of_task in of_tasks.items()} for of_tasks in values
     ]
     display = display_names(view)
     tables = [compare(match, *pair) for match, pair in zip(values, pairs, strict=True)]

@@ -3,15 +3,15 @@
 
 A table that is too wide first gets less space between its columns, then headings of several lines.
 If that is not enough, its columns are split into blocks, one below the other, which repeat the
-columns that name the rows; if these are too wide, the first of them becomes a line above its rows.
-Text that is wider than the terminal is broken at the ends of words or of parts of IRIs.
+columns that name the rows. Text that is wider than the terminal is broken at the ends of words or
+of parts of IRIs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, groupby, product, takewhile
+from itertools import accumulate, product, takewhile
 from typing import NamedTuple, TypeAlias
 
 _WIDE, _CLOSE = 3, 2  # the gap between columns, if there is room and if there is little
@@ -19,7 +19,6 @@ _AROUND = 3  # the margins left and right of all columns
 _LEAST = 24  # text or a part of it up to this width is not broken
 _NUMBERS = 30  # the least width that is kept for numbers beside the names of rows
 RULE = "─"
-_INDENTED = 2  # the indentation of rows below a line that names them
 _UPPER_END = "to"  # the heading of a column that belongs to the one before it
 #: Where text may be broken: after a space, or after a sign that ends a part of an IRI or label.
 _PARTS = re.compile(r"[^\s/#?&=:_~-]*[\s/#?&=:_~-]+|[^\s/#?&=:_~-]+")
@@ -36,44 +35,26 @@ class Grid(NamedTuple):
     texts: Sequence[bool]
 
 
-class Layout(NamedTuple):
-    """The blocks of a table, the gap between columns, and whether rows are grouped.
-
-    If ``grouped``, the values of the first column are in separate lines above the rows.
-    """
-
-    blocks: Sequence[Block]
-    gap: int = _CLOSE
-    grouped: bool = False
-
-
 def render_terminal(title: str, grid: Grid, width: int | None) -> str:
     """Render a table below its title, in lines no longer than ``width`` where that is given.
 
     A table cannot become narrower than two columns of numbers beside the names of their rows.
     """
-    layout = lay_out(grid, width)
+    blocks, gap = lay_out(grid, width)
     lines_ = [title]
-    for block in layout.blocks:
-        lines_ += ["", *_block(grid, block, layout)]
+    for block in blocks:
+        lines_ += ["", *_block(grid, block, gap)]
     return "\n".join([*(line.rstrip() for line in lines_), "", ""])
 
 
-def _block(grid: Grid, block: Block, layout: Layout) -> Iterator[str]:
-    indent = " " * (_INDENTED if layout.grouped else 0)
-    if layout.grouped:
-        yield f"  {grid.heads[0]}"
+def _block(grid: Grid, block: Block, gap: int) -> Iterator[str]:
     heads = [list(lines(grid.heads[index], wide)) for index, wide in block]
     tallest = max(map(len, heads), default=0)
-    bottom = [[""] * (tallest - len(head)) + head for head in heads]
-    yield from (indent + line for line in _row(bottom, grid.texts, block, layout.gap))
-    yield " " + RULE * (_space([wide for _, wide in block], layout.gap) - 1 + len(indent))
-    for name, rows in groupby(grid.rows, key=lambda row: row[0] if layout.grouped else ""):
-        if layout.grouped:
-            yield f"  {name}"
-        for row in rows:
-            cells = [list(lines(row[index], wide)) for index, wide in block]
-            yield from (indent + line for line in _row(cells, grid.texts, block, layout.gap))
+    yield from _row([[""] * (tallest - len(head)) + head for head in heads], grid.texts, block, gap)
+    yield " " + RULE * (_space([wide for _, wide in block], gap) - 1)
+    for row in grid.rows:
+        cells = [list(lines(row[index], wide)) for index, wide in block]
+        yield from _row(cells, grid.texts, block, gap)
 
 
 def _row(cells: list[list[str]], texts: Sequence[bool], block: Block, gap: int) -> Iterator[str]:
@@ -86,13 +67,16 @@ def _row(cells: list[list[str]], texts: Sequence[bool], block: Block, gap: int) 
         yield f"  {(' ' * gap).join(parts)}"
 
 
-def lay_out(grid: Grid, width: int | None) -> Layout:
-    """Lay out a table for a terminal of ``width`` columns; ``None`` is unlimited."""
+def lay_out(grid: Grid, width: int | None) -> tuple[list[Block], int]:
+    """Return the blocks of a table for a terminal of ``width`` columns, and the gap in them.
+
+    Without ``width``, there is one block.
+    """
     columns = range(len(grid.heads))
     values = [max((_cells(row[column]) for row in grid.rows), default=0) for column in columns]
     full = [max(_cells(head), value) for head, value in zip(grid.heads, values, strict=True)]
     if width is None:
-        return Layout([list(enumerate(full))], _WIDE)
+        return [list(enumerate(full))], _WIDE
     words = [max(map(_cells, head.split()), default=0) for head in grid.heads]
     widths = [
         min(max(pair), width) if text else max(pair)
@@ -100,7 +84,7 @@ def lay_out(grid: Grid, width: int | None) -> Layout:
     ]
     for wide, gap in product((full, widths), (_WIDE, _CLOSE)):
         if _space(wide, gap) <= width:
-            return Layout([list(enumerate(wide))], gap)
+            return [list(enumerate(wide))], gap
     minimal = [
         min(max(word, _widest_part(row[column] for row in grid.rows)), _LEAST)
         for column, word in enumerate(words)
@@ -109,13 +93,10 @@ def lay_out(grid: Grid, width: int | None) -> Layout:
     if names == len(columns):
         narrow = _narrow(widths, minimal, width)
         if _space(narrow, _CLOSE) <= width or names == 1:
-            return Layout([list(enumerate(narrow))])
+            return [list(enumerate(narrow))], _CLOSE
         names, free = 1, width // 2
-    crowded = _space(widths[:names], _CLOSE) > width - free
-    grouped = names > 1 and crowded and _repeats(grid)
-    first, room = (1, width - _INDENTED) if grouped else (0, width)
-    keys = _narrow(widths[first:names], minimal[first:names], room - free)
-    room = max(room - _space(keys, _CLOSE), _LEAST)
+    keys = _narrow(widths[:names], minimal[:names], width - free)
+    room = max(width - _space(keys, _CLOSE), _LEAST)
     groups = [
         [
             (column, min(widths[column], room - _CLOSE) if grid.texts[column] else widths[column])
@@ -123,21 +104,13 @@ def lay_out(grid: Grid, width: int | None) -> Layout:
         ]
         for group in _groups(grid.heads, names)
     ]
-    blocks = _pack_evenly(groups, room)
-    return Layout([[*enumerate(keys, first), *block] for block in blocks], grouped=grouped)
+    return [[*enumerate(keys), *block] for block in _packed(groups, room)], _CLOSE
 
 
 def _names(texts: Sequence[bool]) -> int:
     """Return the number of columns that name a row: up to the end of the first columns of text."""
     start = next((column for column, text in enumerate(texts) if text), 0)
     return next((k for k in range(start, len(texts)) if not texts[k]), len(texts))
-
-
-def _repeats(grid: Grid) -> bool:
-    """Return whether each value of the first column is shared by two or more rows on average."""
-    return grid.texts[0] and 2 * sum(1 for _ in groupby(row[0] for row in grid.rows)) <= len(
-        grid.rows
-    )
 
 
 def _groups(heads: Sequence[str], first: int) -> list[list[int]]:
@@ -162,15 +135,6 @@ def _packed(groups: list[Block], room: int) -> list[Block]:
             used_width = 0
         blocks[-1] += group
         used_width += wide
-    return blocks
-
-
-def _pack_evenly(groups: list[Block], room: int) -> list[Block]:
-    """Pack columns into the fewest blocks that fit, of about the same width."""
-    blocks = narrower = _packed(groups, room)
-    while len(narrower) == len(blocks) and len(blocks) not in {1, len(groups)}:
-        blocks, room = narrower, room - 1
-        narrower = _packed(groups, room)
     return blocks
 
 

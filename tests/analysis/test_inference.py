@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from kgbench.analysis import compass
-from kgbench.analysis.case_means import Row, estimate_means
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.stored_results import basis
 from kgbench.analysis.storing import store_table
-from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.task_scores import Row, estimate_means, task_scores
 from kgbench.errors import QueryError, ResourceError
 from kgbench.pages.board import board
 from kgbench.plots.standings import standings_figure
@@ -233,9 +232,9 @@ def test_pages_and_legends_name_the_estimand():
     """The leaderboard of a page and the legend of a figure name the estimand of intervals."""
     table = leaders(small(), select(small()))
     made = board(table, {})
-    assert made.about == "cases of this kind"
+    assert made.estimand == "cases of this kind"
     assert [place["between"] for place in made.places] == ["1 to 2 (a)", "1 to 2 (a)"]
-    assert board(leaderboard(small(), select(small())), {}).about is None
+    assert board(leaderboard(small(), select(small())), {}).estimand is None
     (axes,) = standings_figure(table).axes
     legend = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert any("cases of this kind" in " ".join(text.split()) for text in legend)

@@ -19,7 +19,7 @@ from kgbench.errors import QueryError
 from kgbench.rdf import digest, queries
 from kgbench.scores.declared import ScoreSet
 from kgbench.scores.inference import find_estimand
-from kgbench.scores.reading import histograms
+from kgbench.scores.reading import Score, histograms
 from kgbench.scores.selection import select
 from kgbench.scores.selectors import Selector
 from kgbench.statistics.histogram import Histogram
@@ -149,10 +149,12 @@ def test_sizes_of_the_chosen_tasks():
 
 def test_many_metrics_are_asked_for_at_once():
     """A query for any number of metrics returns no values of other metrics."""
-    wanted = [iri("metric/Pick/1.0/f1"), *(f"urn:metric:{k}" for k in range(60))]
+    task = iri("task/Pick/1.0/Pick-turtle/aa11")
+    names = [iri("metric/Pick/1.0/f1"), *(f"urn:metric:{k}" for k in range(60))]
+    wanted = [Score(task, name) for name in names]
     found = histograms(small(), select(small()), wanted)
     assert found == histograms(small(), select(small()), wanted[:1])
-    assert {cell.metric for cell in found} == {wanted[0]}
+    assert {score for by_score in found.values() for score in by_score} == {wanted[0]}
 
 
 @pytest.mark.parametrize(

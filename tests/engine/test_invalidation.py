@@ -11,7 +11,7 @@ from kgbench.analysis.outcomes import count_errors
 from kgbench.errors import StoreError
 from kgbench.record import invalidation, reading
 from kgbench.scores.catalogue import metrics, tasks
-from kgbench.scores.reading import histograms
+from kgbench.scores.reading import Score, histograms
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.runs import hold, planned
@@ -43,8 +43,12 @@ def dialogues(store):
 
 def counted(store):
     """Return the number of counted values, by model and metric."""
-    found = histograms(store, select(store), metrics(store))
-    return {(cell.model.rpartition("/")[2], cell.metric): h.n for cell, h in found.items()}
+    scores = [Score(task, metric) for task in tasks(store) for metric in metrics(store)]
+    return {
+        (model.rpartition("/")[2], score.metric): values.n
+        for model, by_score in histograms(store, select(store), scores).items()
+        for score, values in by_score.items()
+    }
 
 
 def test_invalidated_dialogue_is_counted_by_nothing(store):

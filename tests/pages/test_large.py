@@ -7,7 +7,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.analysis.task_scores import task_scores
-from kgbench.pages import executions, neighbours, score_tables
+from kgbench.pages import exercises, neighbours, score_tables
 from kgbench.pages.snapshot import MemoryView
 from kgbench.scores.inference import DIALOGUES
 from kgbench.scores.selection import select
@@ -111,8 +111,8 @@ def test_an_execution_counts_the_dialogues_that_it_leaves_out(view, monkeypatch)
     found = [q.subject for q in view.database.quads_for_pattern(None, ox.NamedNode(RDF.type), kind)]
     sizes = {node.value: len(neighbours.of_execution(view.database, node)) for node in found}
     iri = max(sizes, key=sizes.__getitem__)
-    whole = executions.execution_page(view, iri, reveal=False)
+    whole = exercises.execution_page(view, iri, reveal=False)
     assert (len(whole["rows"]), whole["left"]) == (sizes[iri], 0)
-    monkeypatch.setattr(executions, "_MOST", 1)
-    short = executions.execution_page(view, iri, reveal=False)
+    monkeypatch.setattr(exercises, "_MOST", 1)
+    short = exercises.execution_page(view, iri, reveal=False)
     assert (short["rows"], short["left"]) == (whole["rows"][:1], sizes[iri] - 1)

@@ -130,7 +130,7 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "model",
     },
     "exchange": {
-        "analysis.case_means",
+        "analysis.task_scores",
         "analysis.verdicts",
         "characters",
         "cli.completion",

@@ -9,7 +9,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import StoreError
-from kgbench.pages import board, contents, home, rendering, score_tables, snapshot, things
+from kgbench.pages import board, contents, rendering, runs, score_tables, snapshot, things
 from kgbench.pages.snapshot import MemoryView
 from kgbench.tables import Column, Kind, Ref, Table
 from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF, RDFS, SKOS
@@ -231,7 +231,7 @@ def test_any_thing():
 
 def test_overview():
     """The front page lists runs, models, tasks and dialogues, with the newest run first."""
-    found = home.overview(view())
+    found = runs.overview(view())
     assert [run["iri"] for run in found["runs"]] == [RUN, f"{BASE}run/2"]
     assert [run["began"] for run in found["runs"]] == [
         "20 Nov 2026, 12:00 UTC",

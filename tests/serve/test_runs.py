@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.pages import home, runs
+from kgbench.pages import runs
 from kgbench.pages.board import bar, heat
 from kgbench.pages.snapshot import MemoryView
 from kgbench.pages.times import day, moment, seconds_between
@@ -50,7 +50,7 @@ def test_run_under_way_says_how_far_it_is(view):
 
 def test_newest_run_comes_first(view):
     """Runs are ordered by their start, not by their names."""
-    assert [run["iri"] for run in home.overview(view)["runs"]][:2] == [UNDER_WAY, RUN]
+    assert [run["iri"] for run in runs.overview(view)["runs"]][:2] == [UNDER_WAY, RUN]
 
 
 @pytest.mark.parametrize("recorded", [None, "", "yesterday", "2024-13-01T00:00:00"])

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench import resources
-from kgbench.analysis.case_means import Row, estimate_means
+from kgbench.analysis.task_scores import Row, estimate_means
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Json

@@ -48,8 +48,8 @@ def aspects(store: Store, selection: Selection) -> Table:
     of task classes.
 
     >>> results = kgbench.open("kgbench-results")
-    >>> results.aspects().column("task_class")
-    []
+    >>> results.select(tasks="RdfFriendCount").aspects().column("writes")
+    ['nodes']
     """
     facts: dict[str, dict[str, set[str]]] = {}
     for _, name, aspect, value in queries.rows(store, "task-aspects"):

@@ -12,7 +12,7 @@ from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.worst import worst_dialogues
 from kgbench.record import invalidation, reading
 from kgbench.scores import catalogue
-from kgbench.scores.reading import histograms, score_rows
+from kgbench.scores.reading import Score, histograms, score_rows
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.runs import hold, planned
@@ -56,8 +56,13 @@ def test_values_of_a_round_are_those_of_its_rows(store):
     chosen, metrics = select(store), list(catalogue.metrics(store))
     rows = list(score_rows(store, chosen, metrics))
     for round_ in (0, 1, 7):
-        cells = histograms(store, chosen, metrics, round_=round_)
-        values = sorted((c.model, c.metric, v) for c, h in cells.items() for v in h.values())
+        scores = [Score(task, m, round_) for task in catalogue.tasks(store) for m in metrics]
+        values = sorted(
+            (model, score.metric, value)
+            for model, by_score in histograms(store, chosen, scores).items()
+            for score, read_ in by_score.items()
+            for value in read_.values()
+        )
         expected = sorted((r.model, r.metric, r.value) for r in rows if r.round == round_)
         assert values == expected
         assert bool(values) == (round_ < 7)

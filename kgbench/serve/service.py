@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -34,8 +35,9 @@ class Service:
         self.settings = settings
         self.pool = Pool(settings.limits, settings.limits.workers, _NICER)
         # Analyses of pages have workers of their own, so that no query of a client can take them.
-        # They are started when a page first needs one.
-        self.analysts = Pool(settings.limits, _FOR_PAGES, _NICE)
+        # They are started when a page first needs one, and end for no other.
+        limits = replace(settings.limits, assured_seconds=settings.limits.seconds)
+        self.analysts = Pool(limits, _FOR_PAGES, _NICE)
         self.readers = RequestReaders(self.pool)
         self.following = SnapshotFollower(settings.location, settings.base)
         self.preparations: list[Callable[[View], Awaitable[object]]] = []

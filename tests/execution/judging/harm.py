@@ -65,8 +65,8 @@ def assert_harmless(labels, usable, refused):
 def assert_outcomes(label, kinds):
     """Assert that answers have the outcomes of their ``kinds``, within the same bounds.
 
-    None of them is right, unless it may have any outcome. The first case of the task with a ``label`` is asked. Generic answers,
-    which may have any outcome, are added.
+    None of them is right, unless it may have any outcome, as generic answers, which are added. The
+    first case of the task with a ``label`` is asked.
     """
     case = question(label)
     references = [catalogue.module(case.task_class).reference(case)]

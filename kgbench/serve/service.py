@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +16,14 @@ from starlette.responses import Response
 
 from kgbench import __version__
 from kgbench.errors import KgbenchError
+from kgbench.pages.rendering import serialised
+from kgbench.pages.snapshot import View
+from kgbench.serve import formats
 from kgbench.serve.pool import Pool
+from kgbench.serve.refusals import Refused
 from kgbench.serve.request_readers import RequestReaders
 from kgbench.serve.settings import Settings
-from kgbench.serve.snapshot_follower import SnapshotFollower, View
+from kgbench.serve.snapshot_follower import SnapshotFollower
 
 _FOR_PAGES = 2  # workers
 _NICE, _NICER = 1, 10  # niceness of workers of pages, and of those that run what clients send
@@ -155,3 +159,18 @@ def is_unchanged(request: Request, tag: str) -> bool:
     return known.strip() == "*" or tag.removeprefix("W/") in [
         entry.strip().removeprefix("W/") for entry in known.split(",")
     ]
+
+
+def graph_response(
+    quads: Iterable[Any], chosen: formats.Format, headers: Mapping[str, str]
+) -> Response:
+    """Return a response with ``quads`` in the chosen format.
+
+    Raises :class:`~kgbench.serve.refusals.Refused` (406) if the format cannot express them.
+    """
+    quads = list(quads)
+    if not all(formats.can_express(quad, chosen.name) for quad in quads):
+        raise Refused(406, formats.NO_TRIPLE_TERMS, {"Vary": "Accept"})
+    return Response(
+        serialised(quads, chosen.name), headers={**headers, "Content-Type": chosen.content_type}
+    )

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from kgbench.execution.judging import JudgeLimits
-from kgbench.execution.windows import in_order, split_parts
+from kgbench.execution.pools import in_order, split_parts
 
 
 class Held(Executor):

@@ -97,8 +97,10 @@ def test_the_oldest_job_makes_room_when_it_has_had_its_time(job, query):
     """A running job, or one whose answer nobody reads, ends for the first that waits, no other."""
 
     async def work(workers):
-        heavy = [asyncio.create_task(workers.run({**job, "query": query})) for _ in range(2)]
-        await comes(lambda: len(workers.running) == 2)
+        heavy = []
+        for number in (1, 2):
+            heavy.append(asyncio.create_task(workers.run({**job, "query": query})))
+            await comes(lambda number=number: len(workers.running) == number)
         oldest, newest = workers.running
         answer = await workers.run(job)
         assert (oldest.alive, newest.alive) == (False, True)

@@ -111,7 +111,7 @@ def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
 
     found = KNOWN["leaderboard"](SnapshotFollower(location, BASE).view, suite=SUITE)
 
-    assert found["board"].title == "As it was kept"
+    assert found["board"].table.title == "As it was kept"
 
 
 def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store):

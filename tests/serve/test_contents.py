@@ -25,7 +25,7 @@ ONE_SHOT, LONG, FAILED = (
         "parrot-2/Mend-turtle/1-d3d3d3d3",
     )
 )
-OWN, OTHERS = f"{BASE}suite/kgbench-1", f"{BASE}suite/llm-kg-bench-3"
+OWN = f"{BASE}suite/kgbench-1"
 PREFIXES = (
     f"BASE <{BASE}> PREFIX kgb: <{KGB}> PREFIX prov: <{PROV}> PREFIX rdf: <{RDF}> "
     f"PREFIX rdfs: <{RDFS}> PREFIX skos: <{SKOS}> PREFIX dcterms: <{DCTERMS}> "

@@ -17,7 +17,6 @@ from kgbench.vocab import BASE, KGB
 TURTLE = {"Content-Type": "text/turtle"}
 PERSON = "http://example.org/rdf-graphs/person/1"
 DATA = "<http://example.org/a> <http://example.org/name> 'Bob' ."
-MORE = "<http://example.org/a> <http://example.org/age> 7 ."
 FORM = f'--x\nContent-Disposition: form-data; name="f"; filename="a.ttl"\n\n{DATA}\n--x--'
 FORMED = "multipart/form-data; boundary=x"
 

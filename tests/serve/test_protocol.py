@@ -14,7 +14,6 @@ import pytest
 
 FORM = "application/x-www-form-urlencoded"
 G1, G2, G3 = (f"http://example.org/protocol/data{n}" for n in (1, 2, 3))
-ASK_ALL = "ASK { ?s ?p ?o }"
 
 
 class Case(NamedTuple):

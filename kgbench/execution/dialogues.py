@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.execution.windows import in_order, split_parts
+from kgbench.execution.pools import in_order, split_parts
 from kgbench.model import Case, Dialogue, Verdict
 from kgbench.tool_calls import TOOL_RESULTS
 

@@ -13,7 +13,7 @@ from kgbench.execution.dialogues import Part
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
-from kgbench.execution.windows import split_parts
+from kgbench.execution.pools import split_parts
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.policies.policy import Policy
 from kgbench.record import reading

@@ -20,8 +20,8 @@ from typing import NamedTuple, TypeVar, cast
 
 from kgbench.execution import query_traits
 from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
+from kgbench.execution.pools import in_order, split_parts
 from kgbench.execution.watched import REASONS
-from kgbench.execution.windows import in_order, split_parts
 from kgbench.model import Case, Json
 from kgbench.record import reading
 from kgbench.record.dialogues import tool_uses

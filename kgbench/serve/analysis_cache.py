@@ -9,9 +9,9 @@ import json
 import pickle
 from typing import Any
 
+from kgbench.pages.snapshot import View
 from kgbench.serve.pool import Pool
 from kgbench.serve.refusals import Refused
-from kgbench.serve.snapshot_follower import View
 
 _KEPT = 200
 _PREPARED = 20  # results at most that are computed before a new snapshot is served

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,19 +18,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgbench.pages import rendering as shared
+from kgbench.pages.snapshot import View
 from kgbench.rdf import queries, query_examples
 from kgbench.serve import formats
+from kgbench.serve.authorisation import PREFLIGHT, READING, common_headers, cors_headers
 from kgbench.serve.description import Statistics
-from kgbench.serve.documents import graph_response
 from kgbench.serve.endpoint import METHODS, Endpoint
 from kgbench.serve.graph_store import GraphStore
-from kgbench.serve.headers import PREFLIGHT, READING, common_headers, cors_headers
 from kgbench.serve.linked_data import LinkedData
 from kgbench.serve.pages import Pages
 from kgbench.serve.protocol import MOST_FIELDS
 from kgbench.serve.refusals import ABORT, Refused, ResponseAborted
 from kgbench.serve.rendering import PageRenderer
-from kgbench.serve.service import Service, etag, header, is_unchanged
+from kgbench.serve.service import Service, etag, graph_response, header, is_unchanged
 from kgbench.serve.settings import Settings
 from kgbench.serve.updates import Updates
 from kgbench.store import EmbeddedStore, embedded_only
@@ -119,30 +120,19 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
     pages = Pages(service, rendering, endpoint)
     things = LinkedData(service, store, pages, rendering)
 
-    async def void_document(request: Request) -> Response:
-        view = service.view
-        chosen = formats.negotiate(header(request, "accept"), formats.GRAPHS)
-        if chosen is None:
-            known = ", ".join(form.media for form in formats.GRAPHS)
-            raise Refused(406, f"the statistics can be sent as {known}", {"Vary": "Accept"})
-        tag = service.tag(view, "void", chosen.name)
-        headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
-        if is_unchanged(request, tag):
-            return Response(status_code=304, headers=headers)
-        quads = await statistics.void(view, service.root(request))
-        return graph_response(quads, chosen, headers)
+    def void_tag(view: View, _: Request, form: str) -> str:
+        return service.tag(view, "void", form)
 
-    async def examples(request: Request) -> Response:
-        chosen = formats.negotiate(header(request, "accept"), formats.GRAPHS)
-        if chosen is None:
-            known = ", ".join(form.media for form in formats.GRAPHS)
-            raise Refused(406, f"the examples can be sent as {known}", {"Vary": "Accept"})
-        root = service.root(request)
-        tag = etag(queries.digest(), root, chosen.name)
-        headers = {"Vary": "Accept", "ETag": tag, "Cache-Control": "no-cache"}
-        if is_unchanged(request, tag):
-            return Response(status_code=304, headers=headers)
-        return graph_response(query_examples.examples(f"{root}sparql"), chosen, headers)
+    async def void_quads(view: View, request: Request) -> Iterable[Any]:
+        return await statistics.void(view, service.root(request))
+
+    def example_tag(_: View, request: Request, form: str) -> str:
+        return etag(queries.digest(), service.root(request), form)
+
+    async def example_quads(_: View, request: Request) -> Iterable[Any]:
+        return query_examples.examples(f"{service.root(request)}sparql")
+
+    document = partial(_document, service)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"snapshot": service.view.name})
@@ -156,8 +146,10 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
         MethodRoute("/sparql", endpoint, METHODS),
         MethodRoute("/sparql/", endpoint, METHODS),
         MethodRoute("/store", store, store.methods),
-        MethodRoute("/.well-known/void", void_document),
-        MethodRoute(f"/{query_examples.SITE_PATH}", examples),
+        MethodRoute("/.well-known/void", document("statistics", void_tag, void_quads)),
+        MethodRoute(
+            f"/{query_examples.SITE_PATH}", document("examples", example_tag, example_quads)
+        ),
         MethodRoute("/health", health),
         *(
             MethodRoute(f"/static/{path.name}", _file(path))
@@ -174,6 +166,29 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
         MethodRoute("/editor", pages.editor),
         MethodRoute("/{path:path}", things, store.methods),
     ]
+
+
+def _document(
+    service: Service,
+    what: str,
+    tag: Callable[[View, Request, str], str],
+    quads: Callable[[View, Request], Awaitable[Iterable[Any]]],
+) -> Handler:
+    """Return a handler that sends a small graph in any format, unless the client has it."""
+
+    async def send(request: Request) -> Response:
+        view = service.view
+        chosen = formats.negotiate(header(request, "accept"), formats.GRAPHS)
+        if chosen is None:
+            known = ", ".join(form.media for form in formats.GRAPHS)
+            raise Refused(406, f"the {what} can be sent as {known}", {"Vary": "Accept"})
+        entity = tag(view, request, chosen.name)
+        headers = {"Vary": "Accept", "ETag": entity, "Cache-Control": "no-cache"}
+        if is_unchanged(request, entity):
+            return Response(status_code=304, headers=headers)
+        return graph_response(await quads(view, request), chosen, headers)
+
+    return send
 
 
 def _file(path: Path) -> Handler:

@@ -8,10 +8,10 @@ from itertools import islice
 
 import pyoxigraph as ox
 
+from kgbench.pages.snapshot import View
 from kgbench.rdf import queries, query_examples
 from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.serve.service import Service
-from kgbench.serve.snapshot_follower import View
 from kgbench.vocab import DCAT, DCTERMS, FOAF, FORMATS, RDFS, SD, VOID
 
 _MOST_GRAPHS = 1_000

@@ -10,17 +10,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgbench.execution.query_terms import unknown_terms
+from kgbench.pages.snapshot import View
 from kgbench.rdf import queries
 from kgbench.rdf.query_errors import KNOWN
 from kgbench.serve import formats
 from kgbench.serve.analysis_cache import AnalysisCache
+from kgbench.serve.authorisation import WITH_YASGUI
 from kgbench.serve.endpoint import Endpoint
-from kgbench.serve.headers import WITH_YASGUI
 from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import YASGUI, PageRenderer
 from kgbench.serve.service import Service
-from kgbench.serve.snapshot_follower import View
 
 _SHOWN_ROWS = 200
 _SHOWN_BYTES = 200_000

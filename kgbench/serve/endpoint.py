@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
+from kgbench.pages.snapshot import View
 from kgbench.serve import formats
 from kgbench.serve.admission import LOOKUP_ROWS, Admitted
 from kgbench.serve.authorisation import has_token, require_permission
@@ -20,8 +21,13 @@ from kgbench.serve.refusals import Refused, ResponseAborted
 from kgbench.serve.request_bodies import body, wait_while_connected
 from kgbench.serve.request_parsing import RawRequest
 from kgbench.serve.rows import Counter, Output, write_rows
-from kgbench.serve.service import Service, head_response, header, is_unchanged
-from kgbench.serve.snapshot_follower import View
+from kgbench.serve.service import (
+    Service,
+    graph_response,
+    head_response,
+    header,
+    is_unchanged,
+)
 from kgbench.serve.updates import Updates
 
 METHODS = "GET, HEAD, POST, OPTIONS"
@@ -67,7 +73,6 @@ class Endpoint:
     async def _describe(self, request: Request) -> Response:
         """Answer a request without a query: with the service description, or the editor."""
         from kgbench.serve.description import service_description
-        from kgbench.serve.documents import graph_response
 
         chosen = formats.negotiate(header(request, "accept"), (*formats.GRAPHS, formats.HTML))
         if chosen is formats.HTML:

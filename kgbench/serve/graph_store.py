@@ -16,9 +16,8 @@ from starlette.responses import Response
 
 from kgbench.rdf import integer
 from kgbench.serve import formats
-from kgbench.serve.authorisation import require_permission
+from kgbench.serve.authorisation import READING, require_permission
 from kgbench.serve.endpoint import stream_response
-from kgbench.serve.headers import READING
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body
 from kgbench.serve.request_parsing import GRAPHS

@@ -15,15 +15,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from kgbench.pages import things
+from kgbench.pages.snapshot import View
 from kgbench.serve import formats
-from kgbench.serve.documents import graph_response
+from kgbench.serve.authorisation import READING
 from kgbench.serve.graph_store import GraphStore
-from kgbench.serve.headers import READING
 from kgbench.serve.pages import Pages
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import PageRenderer
-from kgbench.serve.service import Service, header, is_unchanged
-from kgbench.serve.snapshot_follower import View
+from kgbench.serve.service import Service, graph_response, header, is_unchanged
 from kgbench.vocab import RDFS
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)

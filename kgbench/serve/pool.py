@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pool of worker processes that run jobs within limits of time, memory, rows and bytes.
 
-A job takes a place, of which there are as many as workers. Where none gets free in time, it is
-refused as busy. No part of an answer is sent before it is complete, or larger than a buffer.
+A job takes a place, of which there are as many as workers. Where none is free, the oldest job that
+has had its assured time is ended for it; if there is none in time, the new job is refused as busy.
+No part of an answer is sent before it is complete, or larger than a buffer.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import pickle
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kgbench.children.child import Child
 from kgbench.children.endings import ChildEnded, ChildTimeout, Limit
 from kgbench.errors import StoreError
 from kgbench.serve import worker as protocol
-from kgbench.serve.refusals import Refused, busy, too_slow
+from kgbench.serve.refusals import Refused, busy, displaced, too_slow
 from kgbench.serve.settings import Limits
 
 _BUFFERED = 1 << 18  # bytes of an answer that are collected before they are sent
@@ -43,6 +44,7 @@ class RemainingChunks:
         self._pool, self._child, self._end, self._seconds = pool, child, end, seconds
         self._resource = resource
         self._open, self._receiving, self._late = True, False, False
+        pool.running[child] = pool.running[child]._replace(end=self._expire)
         # The timer ends the job if the client stops reading and never asks for the next chunk.
         late = end + _GRACE - time.monotonic()
         self._timer = asyncio.get_running_loop().call_later(late, self._expire)
@@ -110,6 +112,13 @@ class Answer:
         return (await self.beginning(1 << 62))[0]
 
 
+class Running(NamedTuple):
+    """A job that has a worker: when it began, and how it is ended before its time limit."""
+
+    began: float
+    end: Callable[[], None]
+
+
 class Pool:
     """At most ``number`` workers of a server; to be used in its event loop.
 
@@ -124,6 +133,7 @@ class Pool:
         self._places = asyncio.Semaphore(number)
         self._idle: list[Child] = []
         self._all: set[Child] = set()
+        self.running: dict[Child, Running] = {}  # the oldest first
         self._receiving: dict[Child, asyncio.Future[tuple[bytes, bool]]] = {}
         # As many as places; they stay until the end, because workers end with their thread.
         self._threads = ThreadPoolExecutor(number, "kgbench-worker")
@@ -159,7 +169,7 @@ class Pool:
         seconds = seconds or limits.seconds
         try:
             async with asyncio.timeout(limits.patience):
-                await self._places.acquire()
+                await self._place()
         except TimeoutError:
             raise busy(limits.patience) from None
         try:
@@ -168,7 +178,9 @@ class Pool:
         except BaseException:
             self._places.release()
             raise
-        end = time.monotonic() + seconds
+        began = time.monotonic()
+        end = began + seconds
+        self.running[child] = Running(began, child.kill)
         try:
             child.send(pickle.dumps({**job, "rows": limits.rows, "bytes": limits.answer_bytes}))
             head, complete = await self.receive(child, end, seconds)
@@ -193,11 +205,16 @@ class Pool:
         except asyncio.CancelledError:
             child.kill()
             raise
+        except Refused:
+            if child in self.running:
+                raise
+            raise displaced(self.limits.assured_seconds) from None
         finally:
             del receiving  # its error would refer to itself, and so keep the snapshot
 
     def leave(self, child: Child, *, unfinished: bool = False) -> None:
         """Give back a worker after its job; one that is gone or ``unfinished`` is replaced."""
+        self.running.pop(child, None)
         receiving = self._receiving.pop(child, None)
         if receiving is not None and not receiving.done():  # a thread uses it, but not for long
             receiving.add_done_callback(lambda _: self.leave(child, unfinished=True))
@@ -223,6 +240,28 @@ class Pool:
         task = asyncio.ensure_future(replace())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+    async def _place(self) -> None:
+        """Wait for a place, which a job that has had its assured time leaves if none is free."""
+        if not self._places.locked():
+            await self._places.acquire()
+            return
+        displacing = asyncio.create_task(self._displace())
+        try:
+            await self._places.acquire()
+        finally:
+            displacing.cancel()
+
+    async def _displace(self) -> None:
+        """End the oldest job as soon as it has had its assured time."""
+        while True:
+            oldest = next(iter(self.running), None)
+            began = time.monotonic() if oldest is None else self.running[oldest].began
+            left = began + self.limits.assured_seconds - time.monotonic()
+            if oldest is not None and left <= 0:
+                self.running.pop(oldest).end()
+                return
+            await asyncio.sleep(left)
 
     def _taken(self) -> Child | None:
         """Return an idle worker, if any."""

@@ -42,6 +42,16 @@ def too_slow(seconds: float) -> Refused:
     )
 
 
+def displaced(seconds: float) -> Refused:
+    """Return a 503 with a long Retry-After, because another request needed the place."""
+    return Refused(
+        503,
+        f"the request was ended after {seconds:g} seconds because others were waiting: "
+        "request less data, or try again later",
+        {"Retry-After": "60"},
+    )
+
+
 def too_large() -> Refused:
     """Return a 503, because the answer exceeds the limit of rows or bytes."""
     message = "the answer exceeds the size limit of this server: use LIMIT, or download the data"

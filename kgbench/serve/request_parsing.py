@@ -3,7 +3,7 @@
 
 All functions are pure, take linear time, and return values that JSON can express: small requests
 are parsed in the server's event loop, all others by a worker (see
-:mod:`kgbench.serve.request_readers`).
+:class:`kgbench.serve.service.RequestReaders`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State shared by all handlers of a server: settings, current snapshot, workers."""
+"""State shared by all handlers of a server: settings, current snapshot, workers.
+
+Small requests are parsed in the event loop, large ones by workers with a time limit.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import hashlib
+import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -15,16 +20,73 @@ from starlette.responses import Response
 
 from kgbench import __version__
 from kgbench.errors import KgbenchError
+from kgbench.pages.rendering import serialised
+from kgbench.pages.snapshot import View
+from kgbench.rdf.lexer import TooManyTokens
+from kgbench.serve import formats, request_parsing
+from kgbench.serve.admission import INSIDE, Admitted, admit
 from kgbench.serve.pool import Pool
-from kgbench.serve.request_readers import RequestReaders
+from kgbench.serve.protocol import Operation
+from kgbench.serve.refusals import Refused
+from kgbench.serve.request_parsing import PreparedOperation, RawRequest
 from kgbench.serve.settings import Settings
-from kgbench.serve.snapshot_follower import SnapshotFollower, View
+from kgbench.serve.snapshot_follower import SnapshotFollower
 
 _FOR_PAGES = 2  # workers
 _NICE, _NICER = 1, 10  # niceness of workers of pages, and of those that run what clients send
 _GLANCE = 0.5  # seconds between checks for a new snapshot
 _PREPARING = 15.0  # maximum seconds between finding a new snapshot and serving it
+_SMALL = 8_000  # bytes; smaller requests are parsed within milliseconds
 _log = logging.getLogger("kgbench.serve")
+
+
+class RequestReaders:
+    """Parses requests and graphs; to be used in the server's event loop.
+
+    The methods raise :class:`~kgbench.serve.refusals.Refused` like the functions of
+    :mod:`kgbench.serve.request_parsing`, and as :meth:`Pool.run` does.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def operation(self, sent: RawRequest, base: str) -> PreparedOperation | None:
+        """See :func:`kgbench.serve.request_parsing.operation`."""
+        if len(sent.url_query) + len(sent.body) <= _SMALL and not sent.may_write:
+            try:
+                return request_parsing.operation(sent, base, INSIDE)
+            except TooManyTokens:
+                pass
+        found = await self._read("operation", sent, base)
+        if found is None:
+            return None
+        operation, admitted = found
+        return PreparedOperation(_operation(operation), admitted and Admitted(*admitted))
+
+    async def admit(self, query: str) -> Admitted:
+        """See :func:`kgbench.serve.admission.admit`."""
+        if len(query) <= _SMALL:
+            try:
+                return admit(query, INSIDE)
+            except TooManyTokens:
+                pass
+        return Admitted(*await self._read("admit", query))
+
+    async def triples(self, content_type: str, body: bytes, base: str) -> str:
+        """See :func:`kgbench.serve.request_parsing.triples`."""
+        result: str = await self._read("triples", content_type, body, base)
+        return result
+
+    async def _read(self, name: str, *arguments: Any) -> Any:
+        job = {"read": name, "arguments": arguments}
+        answer = await self._pool.run(job, seconds=self._pool.limits.reading_seconds)
+        return json.loads(await answer.whole())
+
+
+def _operation(fields: Mapping[str, Any]) -> Operation:
+    """Restore an operation, whose tuples are lists in JSON."""
+    restored: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
+    return Operation(**restored)
 
 
 class Service:
@@ -34,8 +96,9 @@ class Service:
         self.settings = settings
         self.pool = Pool(settings.limits, settings.limits.workers, _NICER)
         # Analyses of pages have workers of their own, so that no query of a client can take them.
-        # They are started when a page first needs one.
-        self.analysts = Pool(settings.limits, _FOR_PAGES, _NICE)
+        # They are started when a page first needs one, and end for no other.
+        limits = replace(settings.limits, assured_seconds=settings.limits.seconds)
+        self.analysts = Pool(limits, _FOR_PAGES, _NICE)
         self.readers = RequestReaders(self.pool)
         self.following = SnapshotFollower(settings.location, settings.base)
         self.preparations: list[Callable[[View], Awaitable[object]]] = []
@@ -153,3 +216,18 @@ def is_unchanged(request: Request, tag: str) -> bool:
     return known.strip() == "*" or tag.removeprefix("W/") in [
         entry.strip().removeprefix("W/") for entry in known.split(",")
     ]
+
+
+def graph_response(
+    quads: Iterable[Any], chosen: formats.Format, headers: Mapping[str, str]
+) -> Response:
+    """Return a response with ``quads`` in the chosen format.
+
+    Raises :class:`~kgbench.serve.refusals.Refused` (406) if the format cannot express them.
+    """
+    quads = list(quads)
+    if not all(formats.can_express(quad, chosen.name) for quad in quads):
+        raise Refused(406, formats.NO_TRIPLE_TERMS, {"Vary": "Accept"})
+    return Response(
+        serialised(quads, chosen.name), headers={**headers, "Content-Type": chosen.content_type}
+    )

@@ -19,12 +19,14 @@ class Limits:
     """Limits of requests; times in seconds, sizes in bytes.
 
     Queries run in ``workers`` processes, each for at most ``seconds``, including the transfer. If
-    all are taken, a request waits up to ``patience`` and is then refused. Large requests are parsed
-    by the same processes, for at most ``reading_seconds``.
+    all are taken, a request waits up to ``patience`` for the oldest query to end or to have had
+    ``assured_seconds``, when it is ended, and is then refused. Large requests are parsed by the
+    same processes, for at most ``reading_seconds``.
     """
 
     seconds: float = 30.0
     patience: float = 5.0
+    assured_seconds: float = 10.0
     workers: int = 4
     rows: int = 1_000_000
     answer_bytes: int = 256 << 20

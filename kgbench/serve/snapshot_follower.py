@@ -11,8 +11,6 @@ from kgbench.pages import snapshot
 from kgbench.pages.snapshot import View
 from kgbench.store import open_reader, snapshots
 
-__all__ = ["SnapshotFollower", "View"]
-
 
 class PendingSnapshot(NamedTuple):
     """A newer snapshot that is open but not served yet, and the name of the served one."""

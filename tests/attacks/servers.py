@@ -12,11 +12,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, repeat
 from typing import Self
 
 DRIP = 0.05  # seconds between two bytes
 LONGEST = 60.0  # seconds after which an endless response ends, unless the client ends it
 _JSON = "Content-Type: application/json"
+_GZIP = "Content-Encoding: gzip"
 
 
 @dataclass(slots=True)
@@ -38,6 +40,7 @@ class Attack:
 
 
 Pieces = Iterator[bytes]
+Sent = Callable[[Attack], Pieces]
 
 
 def _head(status: str, *lines: str) -> bytes:
@@ -48,15 +51,21 @@ def _whole(body: bytes, *lines: str, status: str = "200 OK") -> Pieces:
     yield _head(status, f"Content-Length: {len(body)}", *(lines or (_JSON,))) + body
 
 
-def _redirect(status: int, to: str = "") -> Callable[[Attack], Pieces]:
+def _sends(*pieces: bytes) -> Sent:
+    return lambda _: iter(pieces)
+
+
+def _answers(body: str | bytes, *lines: str, status: str = "200 OK") -> Sent:
+    sent = body if isinstance(body, bytes) else body.encode()
+    return lambda _: _whole(sent, *lines, status=status)
+
+
+def _redirect(status: int, to: str | None = None) -> Sent:
     def answer(attack: Attack) -> Pieces:
-        yield _head(f"{status} Away", f"Location: {to or attack.elsewhere}", "Content-Length: 0")
+        place = attack.elsewhere if to is None else to or attack.own
+        yield _head(f"{status} Away", f"Location: {place}", "Content-Length: 0")
 
     return answer
-
-
-def _loop(attack: Attack) -> Pieces:
-    yield _head("307 Again", f"Location: {attack.own}", "Content-Length: 0")
 
 
 @cache
@@ -68,12 +77,12 @@ def _bomb(size: int, rounds: int = 1) -> bytes:
 
 
 def _gzip_bomb(attack: Attack) -> Pieces:
-    yield from _whole(_bomb(attack.size), _JSON, "Content-Encoding: gzip")
+    yield from _whole(_bomb(attack.size), _JSON, _GZIP)
 
 
 def _bomb_of_members(attack: Attack) -> Pieces:
     body = _bomb(1 << 20, max(1, attack.size >> 20))
-    yield from _whole(body, _JSON, "Content-Encoding: gzip")
+    yield from _whole(body, _JSON, _GZIP)
 
 
 def _double_bomb(attack: Attack) -> Pieces:
@@ -81,34 +90,9 @@ def _double_bomb(attack: Attack) -> Pieces:
     yield from _whole(body, _JSON, "Content-Encoding: gzip, gzip")
 
 
-def _unasked_coding(_: Attack) -> Pieces:
-    yield from _whole(zlib.compress(b"{}"), _JSON, "Content-Encoding: deflate")
-
-
-def _cut_gzip(_: Attack) -> Pieces:
-    body = zlib.compress(b"{}" * 999, wbits=16 + zlib.MAX_WBITS)[:-9]
-    yield from _whole(body, _JSON, "Content-Encoding: gzip")
-
-
-def _endless_body(attack: Attack) -> Pieces:
-    yield _head("200 OK", _JSON)
-    piece = b" " * (1 << 16)
-    for _ in range(8 * attack.size >> 16):
-        yield piece
-
-
-def _endless_chunks(attack: Attack) -> Pieces:
-    yield _head("200 OK", _JSON, "Transfer-Encoding: chunked")
-    piece = b"10000\r\n" + b" " * (1 << 16) + b"\r\n"
-    for _ in range(8 * attack.size >> 16):
-        yield piece
-
-
-def _endless_error(attack: Attack) -> Pieces:
-    yield _head("500 No", _JSON)
-    piece = b"x" * (1 << 16)
-    for _ in range(8 * attack.size >> 16):
-        yield piece
+def _endless(head: bytes, piece: bytes, times: float) -> Sent:
+    """Send a piece as often as gives the size, times a factor."""
+    return lambda attack: chain([head], repeat(piece, int(attack.size * times / len(piece))))
 
 
 def _endless_headers(attack: Attack) -> Pieces:
@@ -117,100 +101,28 @@ def _endless_headers(attack: Attack) -> Pieces:
         yield f"X-Header-{number}: {number:032d}\r\n".encode()
 
 
-def _endless_line(attack: Attack) -> Pieces:
-    yield b"HTTP/1.1 200 OK\r\nX-Header: "
-    for _ in range(attack.size >> 16):
-        yield b"x" * (1 << 16)
+def _drips(*pieces: bytes) -> Sent:
+    """Send the pieces, and the last one again and again."""
 
-
-def _endless_continue(attack: Attack) -> Pieces:
-    for _ in range(attack.size >> 5):
-        yield b"HTTP/1.1 100 Continue\r\n\r\n"
-
-
-def _drip(data: bytes) -> Pieces:
-    end = time.monotonic() + LONGEST
-    while time.monotonic() < end:
-        yield data
-        time.sleep(DRIP)
-
-
-def _drip_headers(_: Attack) -> Pieces:
-    yield b"HTTP/1.1 200 OK\r\nX-Header: "
-    yield from _drip(b"x")
-
-
-def _drip_body(_: Attack) -> Pieces:
-    yield _head("200 OK", _JSON)
-    yield from _drip(b" ")
-
-
-def _silence(_: Attack) -> Pieces:
-    yield b""
-    yield from _drip(b"")
-
-
-def _too_long(_: Attack) -> Pieces:
-    yield _head("200 OK", _JSON, "Content-Length: 1000000") + b"{}"
-
-
-def _too_short(_: Attack) -> Pieces:
-    yield _head("200 OK", _JSON, "Content-Length: 1") + b'{"error": "this is longer"}'
-
-
-def _no_length(_: Attack) -> Pieces:
-    yield _head("200 OK", _JSON, "Content-Length: -1") + b"{}"
-
-
-def _two_lengths(_: Attack) -> Pieces:
-    yield _head("200 OK", _JSON, "Content-Length: 2", "Content-Length: 9") + b"{}"
-
-
-def _huge_chunk(_: Attack) -> Pieces:
-    yield _head("200 OK", _JSON, "Transfer-Encoding: chunked") + b"f" * 15 + b"\r\n{}"
-
-
-def _no_http(_: Attack) -> Pieces:
-    yield b"\x16\x03\x01 this is no HTTP\r\n\r\n"
-
-
-def _odd_status(_: Attack) -> Pieces:
-    yield _head("99999 What", "Content-Length: 0")
-
-
-def _dtd(_: Attack) -> Pieces:
-    entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
-    body = f'<!DOCTYPE sparql [<!ENTITY e0 "lol">{entities}]><sparql>&e11;</sparql>'
-    yield from _whole(body.encode(), "Content-Type: application/sparql-results+xml")
-
-
-def _entities(_: Attack) -> Pieces:
-    entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
-    rdf = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
-    node = '<rdf:Description rdf:about="urn:a"><rdf:value>&e11;</rdf:value></rdf:Description>'
-    body = f'<!DOCTYPE r [<!ENTITY e0 "lol">{entities}]><rdf:RDF {rdf}>{node}</rdf:RDF>'
-    yield from _whole(body.encode(), "Content-Type: application/rdf+xml")
-
-
-def _results(document: str) -> Callable[[Attack], Pieces]:
     def answer(_: Attack) -> Pieces:
-        yield from _whole(document.encode(), "Content-Type: application/sparql-results+json")
+        yield from pieces[:-1]
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            yield pieces[-1]
+            time.sleep(DRIP)
 
     return answer
 
 
-def _nonsense_digest(_: Attack) -> Pieces:
-    challenge = 'Digest realm="a, nonce=, =, qop="auth-int,,", algorithm=MD6, ' + "a=" * 9_999
-    yield from _whole(b"{}", _JSON, f"WWW-Authenticate: {challenge}", status="401 No")
+def _results(document: str) -> Sent:
+    return _answers(document, "Content-Type: application/sparql-results+json")
 
 
-def _retry_never(_: Attack) -> Pieces:
-    yield from _whole(b"{}", _JSON, "Retry-After: 99999999999", status="429 Later")
-
-
-def _retry_delay(_: Attack) -> Pieces:
-    body = {"error": {"code": 503, "details": [{"retryDelay": f"{'9' * 400}s"}]}}
-    yield from _whole(json.dumps(body).encode(), _JSON, status="503 Later")
+def _entities(document: str, name: str, content_type: str) -> Sent:
+    """Send XML whose entities are each ten times the one before."""
+    entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
+    head = f'<!DOCTYPE {name} [<!ENTITY e0 "lol">{entities}]>'
+    return _answers(head + document, f"Content-Type: application/{content_type}")
 
 
 def _echo(attack: Attack) -> Pieces:
@@ -249,53 +161,66 @@ def _results_elsewhere(attack: Attack) -> Pieces:
     yield from _whole(json.dumps(batch).encode())
 
 
-def _html(_: Attack) -> Pieces:
-    yield from _whole(b"<html>down for maintenance</html>", "Content-Type: text/html")
-
+_JSON_HEAD = _head("200 OK", _JSON)
+_CHUNKED = _head("200 OK", _JSON, "Transfer-Encoding: chunked")
+_BLANKS = b" " * (1 << 16)
+_LINE = b"HTTP/1.1 200 OK\r\nX-Header: "
+_RDF = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+_NODE = '<rdf:Description rdf:about="urn:a"><rdf:value>&e11;</rdf:value></rdf:Description>'
+_DELAY = {"error": {"code": 503, "details": [{"retryDelay": f"{'9' * 400}s"}]}}
+_DIGEST = 'Digest realm="a, nonce=, =, qop="auth-int,,", algorithm=MD6, ' + "a=" * 9_999
 
 #: Attacks by family; each is a function that yields the bytes to send.
-FAMILIES: dict[str, dict[str, Callable[[Attack], Pieces]]] = {
+FAMILIES: dict[str, dict[str, Sent]] = {
     "redirects": {
         **{f"redirect {status}": _redirect(status) for status in (301, 302, 303, 307, 308)},
         "redirect to a file": _redirect(307, "file:///etc/hostname"),
         "redirect to nonsense": _redirect(307, "http://[::1"),
-        "redirect in a circle": _loop,
+        "redirect in a circle": _redirect(307, ""),
         "results elsewhere": _results_elsewhere,
     },
     "bombs and broken codings": {
         "gzip bomb": _gzip_bomb,
         "gzip bomb of many members": _bomb_of_members,
         "gzip bomb in gzip": _double_bomb,
-        "coding not asked for": _unasked_coding,
-        "gzip cut off": _cut_gzip,
+        "coding not asked for": _answers(zlib.compress(b"{}"), _JSON, "Content-Encoding: deflate"),
+        "gzip cut off": _answers(
+            zlib.compress(b"{}" * 999, wbits=16 + zlib.MAX_WBITS)[:-9], _JSON, _GZIP
+        ),
     },
     "what has no end": {
-        "endless body": _endless_body,
-        "endless chunks": _endless_chunks,
-        "endless error": _endless_error,
+        "endless body": _endless(_JSON_HEAD, _BLANKS, 8),
+        "endless chunks": _endless(_CHUNKED, b"10000\r\n" + _BLANKS + b"\r\n", 8),
+        "endless error": _endless(_head("500 No", _JSON), b"x" * (1 << 16), 8),
         "endless headers": _endless_headers,
-        "endless header line": _endless_line,
-        "endless 100 Continue": _endless_continue,
+        "endless header line": _endless(_LINE, b"x" * (1 << 16), 1),
+        "endless 100 Continue": _endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 1),
     },
     "drips and silence": {
-        "drip of a header": _drip_headers,
-        "drip of a body": _drip_body,
-        "silence": _silence,
-        "Retry-After of 3,000 years": _retry_never,
-        "retryDelay without end": _retry_delay,
+        "drip of a header": _drips(_LINE, b"x"),
+        "drip of a body": _drips(_JSON_HEAD, b" "),
+        "silence": _drips(b""),
+        "Retry-After of 3,000 years": _answers(
+            "{}", _JSON, "Retry-After: 99999999999", status="429 Later"
+        ),
+        "retryDelay without end": _answers(json.dumps(_DELAY), status="503 Later"),
     },
     "lies about lengths, and no HTTP": {
-        "length too long": _too_long,
-        "length too short": _too_short,
-        "length negative": _no_length,
-        "two lengths": _two_lengths,
-        "chunk of an exabyte": _huge_chunk,
-        "no HTTP": _no_http,
-        "status 99999": _odd_status,
+        "length too long": _sends(_head("200 OK", _JSON, "Content-Length: 1000000") + b"{}"),
+        "length too short": _sends(
+            _head("200 OK", _JSON, "Content-Length: 1") + b'{"error": "this is longer"}'
+        ),
+        "length negative": _sends(_head("200 OK", _JSON, "Content-Length: -1") + b"{}"),
+        "two lengths": _sends(
+            _head("200 OK", _JSON, "Content-Length: 2", "Content-Length: 9") + b"{}"
+        ),
+        "chunk of an exabyte": _sends(_CHUNKED + b"f" * 15 + b"\r\n{}"),
+        "no HTTP": _sends(b"\x16\x03\x01 this is no HTTP\r\n\r\n"),
+        "status 99999": _sends(_head("99999 What", "Content-Length: 0")),
     },
     "answers of another shape": {
-        "XML with DTD": _dtd,
-        "RDF/XML with entities": _entities,
+        "XML with DTD": _entities("<sparql>&e11;</sparql>", "sparql", "sparql-results+xml"),
+        "RDF/XML with entities": _entities(f"<rdf:RDF {_RDF}>{_NODE}</rdf:RDF>", "r", "rdf+xml"),
         "truth value": _results('{"head": {}, "boolean": true}'),
         "rows": _results('{"head": {"vars": ["x"]}, "results": {"bindings": [{}]}}'),
         "rows of other columns": _results(
@@ -305,9 +230,9 @@ FAMILIES: dict[str, dict[str, Callable[[Attack], Pieces]]] = {
             '{"head": {"vars": ["x"]}, "results": {"bindings": '
             '[{"x": {"type": "literal", "value": "a"}}, {"x": {"type"'
         ),
-        "nonsense digest": _nonsense_digest,
+        "nonsense digest": _answers("{}", _JSON, f"WWW-Authenticate: {_DIGEST}", status="401 No"),
         "JSON of brackets": _deep,
-        "HTML": _html,
+        "HTML": _answers("<html>down for maintenance</html>", "Content-Type: text/html"),
     },
     "keys that come back": {
         "key in an error": _echo,

@@ -33,13 +33,8 @@ def test_an_accepted_configuration_is_summed_up(tmp_path):
 
     assert result.exit_code == 0
     assert result.stdout == f"accepted: {path}: 1 task, 1 model, 2 iterations\n"
-
-
-def test_iterations_per_case_are_called_so(tmp_path):
-    """The summary distinguishes iterations per task from iterations per case."""
-    result = run(write(tmp_path, changed("iterations: 2", "iterationsPerCase: 1")))
-
-    assert "1 iteration per case" in result.stdout
+    each = run(write(tmp_path, changed("iterations: 2", "iterationsPerCase: 1")))
+    assert "1 iteration per case" in each.stdout
 
 
 def test_a_refused_configuration_is_told_in_words(tmp_path):

@@ -70,7 +70,10 @@ def test_a_field_for_a_key_is_refused_whatever_it_holds(tmp_path, field):
 
 
 def test_escapes_do_not_hide_a_key(tmp_path):
-    """A key is found if JSON or Turtle writes its first letter as an escape."""
+    """A key is found if JSON or Turtle writes its first letter as an escape.
+
+    A property of Turtle with the name of a credential is refused like a field.
+    """
     key = "\\u0073k-" + "Ab3dEf6hIj9kL2"
     turtle = (
         "@prefix kgb: <https://w3id.org/kgbench/ns#> .\n"
@@ -83,20 +86,13 @@ def test_escapes_do_not_hide_a_key(tmp_path):
     ):
         assert "looks like an API key" in said
         assert "Ab3dEf6h" not in said
-
-
-def test_a_property_for_a_key_is_refused_in_turtle(tmp_path):
-    """In Turtle, a property with the name of a credential is refused."""
-    text = (
-        "@prefix kgb: <https://w3id.org/kgbench/ns#> .\n"
+    said = told(
+        tmp_path,
         "@prefix param: <https://w3id.org/kgbench/parameter#> .\n"
-        '[] a kgb:Configuration ; kgb:iterations 1 ; kgb:tasks ("*") ; kgb:models (\n'
-        ' [ kgb:className "openai"; kgb:params [ param:model "m"; param:apiKey "horse" ] ] ) .\n'
+        + turtle.replace('"%s"', '[ kgb:className "openai"; kgb:params [ param:apiKey "horse" ] ]'),
+        "b.ttl",
     )
-
-    said = told(tmp_path, text, "a.ttl")
-
-    assert "a.ttl: /models/0/params/apiKey: the field 'apiKey' is for an API key" in said
+    assert "b.ttl: /models/0/params/apiKey: the field 'apiKey' is for an API key" in said
     assert "horse" not in said
 
 

@@ -126,13 +126,6 @@ def test_entries_become_tasks_in_their_order(tmp_path):
     assert plan.tasks[-1].parameters["size"] == 3000
 
 
-def test_one_size_leaves_the_labels_alone(tmp_path):
-    """With the default size as the only one, a task is the very task of that label."""
-    plan = config.load(write(tmp_path, GOOD + "sizes: [1000]\n"))
-
-    assert plan.tasks == (catalogue.labelled_tasks()["RdfFriendCount-turtle-1"],)
-
-
 def test_patterns_that_overlap_select_once(tmp_path):
     """A task that two patterns match, or a pattern and its label, is one task."""
     tasks = '  - RdfFriendCount-turtle-1\n  - "RdfFriendCount-turtle-*"\n  - "*-1"\n'
@@ -141,6 +134,8 @@ def test_patterns_that_overlap_select_once(tmp_path):
     labels = [task.label for task in plan.tasks]
     assert len(labels) == len(set(labels))
     assert labels[:2] == ["RdfFriendCount-turtle-1", "RdfFriendCount-turtle-2"]
+    alone = config.load(write(tmp_path, GOOD + "sizes: [1000]\n"))  # the default size
+    assert alone.tasks == (catalogue.labelled_tasks()["RdfFriendCount-turtle-1"],)
 
 
 @pytest.mark.parametrize("text", [GOOD, FULL])
@@ -192,13 +187,8 @@ def test_tasks_and_models_can_be_selected(tmp_path):
     assert (plan.iterations, plan.iterations_per_case) == (7, False)
     assert "kgb:iterations 7" in plan.source_ttl
     assert "silent" not in plan.source_ttl
-
-
-def test_a_specification_can_be_selected_that_the_configuration_lacks(tmp_path):
-    """``--model SPEC`` selects another model, with the tasks and limits of the configuration."""
-    plan = config.load(write(tmp_path, GOOD), models=["openai:m@http://127.0.0.1:9/v1?seed=1"])
-
-    assert [model.spec for model in plan.models] == ["openai:m@http://127.0.0.1:9/v1?seed=1"]
+    other = "openai:m@http://127.0.0.1:9/v1?seed=1"  # which the configuration lacks
+    assert [m.spec for m in config.load(write(tmp_path, GOOD), models=[other]).models] == [other]
 
 
 @pytest.mark.parametrize(
@@ -336,7 +326,11 @@ def test_included_files_bring_in_tasks_and_models(tmp_path):
     ],
 )
 def test_includes_that_cannot_be_followed_are_refused(tmp_path, files, expected):
-    """Each finding names the file that it is about."""
+    """Each finding names the file that it is about; an include is a path, never a URL."""
+    for place in ("https://example.org/models.yaml", "file:///etc/passwd"):
+        (finding,) = config.validate(write(tmp_path, GOOD + f"include: ['{place}']\n"))
+        assert finding.pointer == "/include/0"
+        assert "nothing is fetched from the web" in finding.message
     for name, text in files.items():
         write(tmp_path, text, name)
     path = write(tmp_path, GOOD + "include: [part.yaml]\n")
@@ -345,15 +339,6 @@ def test_includes_that_cannot_be_followed_are_refused(tmp_path, files, expected)
 
     for each in expected:
         assert any(f"{tmp_path}/{each}" in one for one in said), said
-
-
-@pytest.mark.parametrize("place", ["https://example.org/models.yaml", "file:///etc/passwd"])
-def test_nothing_is_included_from_the_web(tmp_path, place):
-    """An include is a path; a URL is refused by the shapes."""
-    found = config.validate(write(tmp_path, GOOD + f"include: ['{place}']\n"))
-
-    assert [finding.pointer for finding in found] == ["/include/0"]
-    assert "nothing is fetched from the web" in found[0].message
 
 
 def test_including_has_an_end(tmp_path):

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from kgbench import config
 from kgbench.cli import app
-from kgbench.errors import ConfigurationError
 from kgbench.tasks import catalogue
 from tests.support.config_files import write
 
@@ -207,29 +206,26 @@ def test_each_object_among_params_is_a_model_or_task_of_its_own(tmp_path):
     ]
 
 
-def test_each_object_among_params_of_a_model_names_it(tmp_path):
-    """One of several objects without ``model`` is refused."""
-    text = FIRST.replace("      - model: claude-2\n", "      - temperature: 0\n")
-
-    with pytest.raises(ConfigurationError, match="'model' in params"):
-        config.load(write(tmp_path, text))
-
-
-def test_findings_name_the_keys_that_were_written(tmp_path):
-    """A wrong name under ``tests`` is found there, with its line."""
-    text = FIRST.replace("TurtleErrorsStatic", "TurtelErrorsStatic")
-
+@pytest.mark.parametrize(
+    ("text", "pointer", "line", "said"),
+    [
+        (
+            FIRST.replace("TurtleErrorsStatic", "TurtelErrorsStatic"),
+            *("/tests/0", 2, "did you mean TurtleErrorsStatic"),
+        ),
+        (FIRST + 'tasks: ["*"]\n', "/tests", 1, "tests"),
+        (
+            FIRST.replace("      - model: claude-2\n", "      - temperature: 0\n"),
+            *("/models/1", 10, "'model' in params"),
+        ),
+    ],
+)
+def test_findings_name_the_keys_that_were_written(tmp_path, text, pointer, line, said):
+    """Wrong names, both names of one key, and an object without ``model`` are found there."""
     (finding,) = config.validate(write(tmp_path, text))
 
-    assert (finding.pointer, finding.line) == ("/tests/0", 2)
-    assert "did you mean TurtleErrorsStatic" in finding.message
-
-
-def test_both_names_of_a_key_are_one_too_many(tmp_path):
-    """``tests`` beside ``tasks`` is refused."""
-    (finding,) = config.validate(write(tmp_path, FIRST + 'tasks: ["*"]\n'))
-
-    assert (finding.pointer, finding.line) == ("/tests", 1)
+    assert (finding.pointer, finding.line) == (pointer, line)
+    assert said in finding.message
 
 
 @pytest.mark.external

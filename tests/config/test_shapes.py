@@ -196,9 +196,7 @@ def test_each_single_value_stands_once():
     assert all(refused_by_pyshacl(documents))
 
 
-TASK, MODEL, OTHER = (
-    read("whole")[0][key][number] for key, number in (("tasks", 0), ("models", 0), ("models", 1))
-)
+MODEL, OTHER = (read("whole")[0]["models"][number] for number in (0, 1))
 
 
 @pytest.mark.parametrize(

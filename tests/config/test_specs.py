@@ -19,22 +19,14 @@ MODEL = "https://w3id.org/kgbench/model/"
     [
         ("baseline:oracle", "baseline", "oracle", None, {}, {}),
         (
-            "baseline:noisy?rate=0.3&seed=7",
-            "baseline",
-            "noisy",
-            None,
-            {},
+            *("baseline:noisy?rate=0.3&seed=7", "baseline", "noisy", None, {}),
             {"rate": 0.3, "seed": 7},
         ),
         ("openai:gpt-4o?temperature=0", "openai", "gpt-4o", None, {"temperature": 0}, {}),
         ("openai:gpt-4o?api=responses", "openai", "gpt-4o", None, {}, {"api": "responses"}),
         (
-            "openai:org/m:7b@https://8.8.8.8:8000/v1/?seed=1&top_p=0.5",
-            "openai",
-            "org/m:7b",
-            "https://8.8.8.8:8000/v1",
-            {"seed": 1, "top_p": 0.5},
-            {},
+            *("openai:org/m:7b@https://8.8.8.8:8000/v1/?seed=1&top_p=0.5", "openai"),
+            *("org/m:7b", "https://8.8.8.8:8000/v1", {"seed": 1, "top_p": 0.5}, {}),
         ),
         (
             *("openai:a@b@http://10.0.0.2/v1", "openai", "a@b", "http://10.0.0.2/v1"),
@@ -123,24 +115,16 @@ def test_local_paths_are_in_no_label_and_no_iri(path, name, address):
     [
         ("vllm:m?chat_template=/home/ada/t.jinja", "m?chat_template=t.jinja"),
         ("replay:first?store=/home/ada/store", "replay:first?store=store"),
+        ("vllm:/home/ada/best", "best"),
     ],
 )
-def test_paths_in_options_are_in_no_label_and_no_iri(spec, label):
-    """Files and folders in options are shown without their folders, too."""
+def test_paths_are_shown_without_their_folders(spec, label):
+    """Equal last parts have different IRIs; names with a slash, as on a hub, are no paths."""
     setup = config.model_setup(spec)
 
-    assert setup.label == label
-    assert setup.spec == spec
+    assert (setup.label, setup.spec) == (label, spec)
     assert "home" not in setup.iri
     assert setup.iri != config.model_setup(spec.replace("ada", "eve")).iri
-
-
-def test_models_in_different_folders_are_different():
-    """Equal last parts have different IRIs; names with a slash, as on a hub, are no paths."""
-    one, other = (config.model_setup(f"vllm:/data/{folder}/best") for folder in "ab")
-
-    assert one.label == other.label == "best"
-    assert one.iri != other.iri
     assert config.model_setup("vllm:Qwen/Qwen2.5-7B").label == "Qwen/Qwen2.5-7B"
 
 

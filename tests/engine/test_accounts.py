@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from itertools import takewhile
@@ -57,18 +58,6 @@ def charged(server):
     """Return the tokens that the server's own ledger charged."""
     used = [entry.usage for entry in server.acknowledged]
     return sum(u["input"] for u in used), sum(u["output"] for u in used)
-
-
-def test_the_newest_price_counts(server, tmp_path):
-    """Of several prices of a model, that with the latest date is used."""
-    path = tmp_path / "prices.ttl"
-    later = (
-        TABLE.replace("mine", "later").replace("2.00", "3.00").replace("2026-01-02", "2026-10-01")
-    )
-    path.write_text(TABLE + later[later.index("<urn:x:later>") :])
-    setup = plan_of(server).models[0]
-    price = prices.price_of(setup, prices.declared(path))
-    assert (price.input, price.date) == (Decimal(3), "2026-10-01")
 
 
 def test_totals_are_those_of_the_server_after_interruptions(server, table):
@@ -208,23 +197,15 @@ def test_cost_limit_stops_before_it_is_passed(server, table):
     assert Decimal(0) < done.cost <= Decimal("0.002")
 
 
-def test_cost_of_an_unpriced_model_cannot_be_limited(server):
-    """A limit on cost is refused before any call if a price is unknown."""
-    with open_store("memory:") as store, pytest.raises(ModelSpecError, match="no price is known"):
-        hold(store, plan_of(server, max_cost=Decimal(1)))
-
-    assert server.ledger == []
-
-
-def test_unknown_price_is_unknown_and_not_nothing(server):
-    """The cost of a model without a price is unknown, not zero."""
+def test_cost_of_an_unpriced_model_is_unknown_and_cannot_be_limited(server):
+    """A cost without a price is unknown, not zero; a limit on it is refused before any call."""
     with open_store("memory:") as store:
+        with pytest.raises(ModelSpecError, match="no price is known"):
+            hold(store, plan_of(server, max_cost=Decimal(1)))
+        assert server.ledger == []
         done = hold(store, plan_of(server))
         (info,) = reading.runs(store)
-        recorded = accounts.prices(store, info.graph)
-
-    assert done.unpriced == {"loopback"}
-    assert recorded == {}
+        assert (done.unpriced, accounts.prices(store, info.graph)) == ({"loopback"}, {})
 
 
 def test_failed_dialogues_can_be_left_alone(loopback):
@@ -260,8 +241,13 @@ def test_shipped_prices_are_for_the_providers_own_service(spec, known):
     assert (found is not None) == known
 
 
-def test_cached_tokens_have_their_own_price():
-    """Tokens from the provider's cache are not charged at the full price."""
+def test_the_newest_price_counts_and_cached_tokens_have_their_own(server, tmp_path):
+    """Of several prices the latest is used; cached tokens are not charged at the full one."""
+    path = tmp_path / "prices.ttl"
+    newer = TABLE.replace("2.00", "3.00").replace("2026-01-02", "2026-10-01")
+    path.write_text(TABLE + newer[newer.index("<urn") :].replace("mine", "newer"))
+    newest = prices.price_of(plan_of(server).models[0], prices.declared(path))
+    assert (newest.input, newest.date) == (Decimal(3), "2026-10-01")
     price = prices.price_of(config.model_setup("openai:gpt-4o"), prices.declared())
 
     assert price.cost(Usage(1_000_000, 0, 400_000)) == Decimal("2.0")
@@ -284,6 +270,15 @@ def test_damaged_price_table_is_refused(tmp_path, text):
 
     with pytest.raises(ResourceError, match=r"mine\.ttl"):
         prices.declared(path)
+
+
+def test_the_documented_price_table_is_one(tmp_path, repository):
+    """The price table of ``docs/running.md`` is valid for ``--prices``."""
+    page = (repository / "docs" / "running.md").read_text("utf-8")
+    (table,) = re.findall(r"```turtle\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "ours.ttl").write_text(table)
+
+    assert "our-model" in {entry.name for entry in prices.declared(tmp_path / "ours.ttl")}
 
 
 def test_estimate_counts_what_is_still_to_do(server):

@@ -83,38 +83,32 @@ def behind(request, monkeypatch):
     yield from started(request.param, monkeypatch)
 
 
-def _starting(speech, monkeypatch):
-    """Yield a function that starts a server of OpenAI's batches."""
+@pytest.fixture
+def starting(monkeypatch, request):
+    """Yield a function that starts a server of the given kind of OpenAI's batches."""
     spec = batch_runs.SPEECHES["openai"][1]
-    monkeypatch.setitem(batch_runs.SPEECHES, "openai", (speech, spec))
+    monkeypatch.setitem(batch_runs.SPEECHES, "openai", (request.param, spec))
     yield from started("openai", monkeypatch)
 
 
-@pytest.fixture
-def late(monkeypatch):
-    """Yield a function that starts a server whose files come late."""
-    yield from _starting(_LateFiles, monkeypatch)
+late = pytest.mark.parametrize("starting", [_LateFiles], indirect=True)
 
 
-@pytest.fixture
-def short(monkeypatch):
-    """Yield a function that starts a server whose first downloads lack a result."""
-    yield from _starting(_ShortFile, monkeypatch)
-
-
+@pytest.mark.parametrize("starting", [_ShortFile], indirect=True)
 @pytest.mark.parametrize(("downloads", "batches_"), [(2, 1), (99, 3)])
-def test_results_that_the_provider_counts_are_fetched_again(short, downloads, batches_):
+def test_results_that_the_provider_counts_are_fetched_again(starting, downloads, batches_):
     """A counted result that is missing in a file is submitted again only if it stays missing."""
-    made = short(short=downloads)
+    made = starting(short=downloads)
     with open_store("memory:") as store:
         hold(store, made.plan(3), patience_scale=0.0)
 
     assert made.created() == batches_
 
 
-def test_a_completed_batch_without_files_is_polled_on(late):
+@late
+def test_a_completed_batch_without_files_is_polled_on(starting):
     """A batch that is completed but names no file yet is not missing its results."""
-    made = late(polls=2)
+    made = starting(polls=2)
     with open_store("memory:") as store:
         done = hold(store, made.plan(3))
 
@@ -122,10 +116,11 @@ def test_a_completed_batch_without_files_is_polled_on(late):
     assert made.created() == 1
 
 
-def test_files_that_never_come_leave_the_batch_open(late, monkeypatch):
+@late
+def test_files_that_never_come_leave_the_batch_open(starting, monkeypatch):
     """After many polls the batch is left to the next session, and is never submitted again."""
     monkeypatch.setattr("kgbench.engine.batch_client._FAILURES", 5)
-    made = late(polls=10_000)
+    made = starting(polls=10_000)
     with open_store("memory:") as store:
         plan = made.plan(3)
         first = hold(store, plan, patience_scale=0.0)

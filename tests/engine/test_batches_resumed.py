@@ -17,8 +17,7 @@ from kgbench.record import batches, reading
 from kgbench.record.recorder import Recorder
 from kgbench.store import open_reader, open_store
 from tests.support.batch_runs import ROUNDS, asked_twice, open_batches, started
-from tests.support.runs import Stop, hold
-from tests.support.servers import scripts
+from tests.support.runs import hold
 from tests.support.servers.loopback import fixed
 from tests.support.validation import assert_conforms
 
@@ -27,32 +26,6 @@ from tests.support.validation import assert_conforms
 def provider(request, monkeypatch):
     """Yield a function that starts a server, for each kind in turn."""
     yield from started(request.param, monkeypatch)
-
-
-def test_stopping_leaves_batches_to_the_next_session(provider):
-    """Ctrl-C does not wait for submitted batches; the same command collects them."""
-    made = provider()
-    stop = Stop()
-    stopped = []
-
-    def look(entry):
-        if entry.method == "GET" and not stopped:
-            stopped.append(1)
-            stop.soon()
-        return scripts.Behaviour()
-
-    made.server._script = look
-    with open_store("memory:") as store:
-        plan = made.plan(4)
-        first_done = hold(store, plan, stop=stop, patience_scale=0.02)
-        left = open_batches(store)
-        second = hold(store, plan)
-        assert_conforms(store)
-
-    assert (first_done.complete, first_done.interrupted) == (0, True)
-    assert [batch.id for batch in left] == [made.desk.batches[0].id]
-    assert second.finished
-    assert made.created() == 1
 
 
 def test_a_batch_whose_id_was_never_learned_is_found(provider):

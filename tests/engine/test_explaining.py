@@ -55,40 +55,25 @@ def test_failures_and_new_parts_are_told_apart(server):
     assert model == [(0, "new model", [])]
 
 
-def test_changed_sampling_is_named(server):
-    """A changed temperature makes a dialogue new."""
+def reworded(plan, exercises=planning.exercises):
+    """Return the exercises of a plan with other prompts."""
+    return {
+        label: [replace(one, prompt_digest="0" * 64) for one in asked]
+        for label, asked in exercises(plan).items()
+    }
+
+
+def test_what_was_changed_is_named(server, monkeypatch):
+    """Changed sampling, seeds and prompts make dialogues new, and are the only reasons."""
     with open_store("memory:") as store:
         hold(store, plan_of(server))
-        found = why(store, plan_of(server, "?temperature=0.5"))
-
-    assert found == [(k, "changed", ["sampling"]) for k in range(3)]
-
-
-def test_changed_prompt_is_named(server, monkeypatch):
-    """A changed prompt makes a dialogue new, and is the only reason."""
-    exercises = planning.exercises
-
-    def reworded(plan):
-        return {
-            label: [replace(one, prompt_digest="0" * 64) for one in asked]
-            for label, asked in exercises(plan).items()
-        }
-
-    with open_store("memory:") as store:
-        hold(store, plan_of(server))
+        warm = why(store, plan_of(server, "?temperature=0.5"))
+        seeded = why(store, replace(plan_of(server), seed=99))
         monkeypatch.setattr(planning, "exercises", reworded)
         found = why(store, plan_of(server))
 
-    assert found == [(k, "changed", ["prompt"]) for k in range(3)]
-
-
-def test_changed_seed_changes_cases_and_prompts(server):
-    """Changed cases are named as the reason."""
-    with open_store("memory:") as store:
-        hold(store, plan_of(server))
-        found = why(store, replace(plan_of(server), seed=99))
-
-    assert found == [(k, "changed", ["case", "prompt"]) for k in range(3)]
+    for reasons, parts in ((warm, ["sampling"]), (seeded, ["case", "prompt"]), (found, ["prompt"])):
+        assert reasons == [(k, "changed", parts) for k in range(3)]
 
 
 def test_complete_run_has_nothing_to_explain():

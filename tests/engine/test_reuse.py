@@ -57,20 +57,14 @@ def test_identical_requests_are_not_made_again(server, label):
     assert len(derived) == asked
 
 
-def test_nothing_is_reused_by_default(server):
-    """Without the option, a run makes its own calls."""
+@pytest.mark.parametrize(
+    "options", [{}, {"query": "?temperature=0.5", "reuse_answers": True}], ids=["default", "other"]
+)
+def test_a_run_makes_its_own_calls(server, options):
+    """Without the option, or at another temperature, no answer is reused."""
     with open_store("memory:") as store:
         held(store, server)
-        held(store, server, name="second")
-
-    assert len(server.ledger) == 6
-
-
-def test_other_sampling_is_another_request(server):
-    """An answer at another temperature is not reused."""
-    with open_store("memory:") as store:
-        held(store, server)
-        held(store, server, name="second", query="?temperature=0.5", reuse_answers=True)
+        held(store, server, name="second", **options)
 
     assert len(server.ledger) == 6
 

@@ -37,16 +37,12 @@ def test_local_pools_judge(spec):
     assert len(verdicts) == 80
 
 
-def test_local_pools_have_a_thread_per_processor():
-    """A local pool has one thread per processor unless a number is given."""
-    with executor("local") as pool:
-        assert pool._max_workers == processors() <= os.cpu_count()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
 def test_local_pools_count_only_the_processors_that_they_may_use():
-    """A process that is bound to one processor, as by taskset, gets a pool of one thread."""
+    """A local pool has a thread per processor, and one if it is bound to one, as by taskset."""
     allowed = os.sched_getaffinity(0)
+    with executor("local") as pool:
+        assert workers(pool) == processors() == len(allowed)
     os.sched_setaffinity(0, {min(allowed)})
     try:
         with executor("local") as pool:

@@ -9,20 +9,22 @@ from itertools import count
 import pytest
 
 from kgbench.execution.judging import JudgeLimits
-from kgbench.execution.windows import in_order, split_parts
+from kgbench.execution.pools import in_order, split_parts
 
 
 class Held(Executor):
     """An executor of some workers whose batches run when the test completes them."""
 
-    def __init__(self, workers):
-        self._max_workers = workers
+    def __init__(self, workers, *, at_once=False):
+        self._max_workers, self._at_once = workers, at_once
         self.futures = []
 
     def submit(self, fn, /, *args):
         """Keep a call."""
         future = Future()
         self.futures.append((future, fn, args))
+        if self._at_once:
+            self.complete(-1)
         return future
 
     def complete(self, k):
@@ -60,15 +62,7 @@ def test_a_window_is_under_way_ahead_of_the_consumer(workers, window):
 
 def test_empty_batches_keep_their_place():
     """Empty batches are not submitted, and are passed on in order."""
-    pool = Held(1)
-    submit = pool.submit
-
-    def at_once(*args):
-        future = submit(*args)
-        pool.complete(-1)
-        return future
-
-    pool.submit = at_once
+    pool = Held(1, at_once=True)
     batches = [("a", []), ("b", [1, 2]), ("c", [])]
     found = list(in_order(batches, pool, doubled, JudgeLimits()))
     assert found == [("a", []), ("b", [2, 4]), ("c", [])]

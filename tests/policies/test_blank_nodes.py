@@ -31,6 +31,11 @@ def renamed(rows, seed):
     return {tuple(known.get(cell, cell) for cell in row) for row in rows}
 
 
+def renamed_all(rows):
+    """Return the rows with other names of any blank nodes."""
+    return {tuple(f"_:z{cell[2:]}" if cell[0] == "_" else cell for cell in row) for row in rows}
+
+
 def graph(rows):
     """Return rows as an rdflib graph."""
     return rdflib.Graph().parse(data="".join(f"{' '.join(row)} .\n" for row in rows), format="nt")
@@ -135,11 +140,6 @@ def test_nodes_with_a_part_of_their_rows_are_paired_by_what_is_left():
 
     assert found.agreement.precision == 1
     assert found.agreement.recall == pytest.approx(2 / 3)
-
-
-def renamed_all(rows):
-    """Return the rows with other names of blank nodes."""
-    return {tuple(f"_:z{cell[2:]}" if cell[0] == "_" else cell for cell in row) for row in rows}
 
 
 @pytest.mark.parametrize("shape", ["circle", "clique", "chain", "alike"])

@@ -78,78 +78,46 @@ def small():
         yield store
 
 
+def revised(store, one):
+    """Return what a pass revises, and its own evaluations."""
+    pattern = f"GRAPH <{graph(one)}> {{ ?new <{PROV.wasRevisionOf}> ?old }}"
+    rows = list(store.query(f"SELECT ?new ?old {{ {pattern} }}"))
+    return [{row[name].value for row in rows} for name in ("old", "new")]
+
+
 def test_judging_again_changes_nothing(small):
-    """A re-evaluation with the same code makes a conforming pass with the same values."""
-    (one,) = judge_again(small)
+    """Re-evaluations with the same code make conforming passes with the same values and infos.
+
+    Each revises the one before; neither changes the leaderboard.
+    """
+    before = leaderboard(small, select(small)).rows
+    (one,), (two,) = judge_again(small), judge_again(small)
     (run,) = reading.runs(small)
-    kinds = [found.kind for found in reading.passes(small, run)]
-    assert_conforms(small)
-
-    assert one.comparison.dialogues == 36
-    assert one.comparison.differing == []
-    assert all(row["compared"] > 0 for row in one.comparison.report()["metrics"])
-    assert kinds == ["live", "reevaluation"]
-
-
-def test_infos_and_outcomes_are_the_same_too(small):
-    """Live and repeated evaluations also agree in outcome and infos."""
-    (one,) = judge_again(small)
-    (run,) = reading.runs(small)
+    live, *_ = passes = reading.passes(small, run)
     query = (
         "PREFIX kgb: <https://w3id.org/kgbench/ns#> SELECT ?d ?k ?o ?i WHERE {{ GRAPH <{}> "
         "{{ ?e kgb:dialogue ?d ; kgb:outcome ?o ; kgb:infos ?i OPTIONAL {{ ?e kgb:round ?k }} }} }}"
     )
-    live, again = (
+    said, again = (
         Counter(tuple(map(str, row)) for row in small.query(query.format(name)))
-        for name in (first_pass(small, run).graph, graph(one))
+        for name in (live.graph, graph(one))
     )
-
-    assert live == again
-    assert sum(live.values()) > 36
-
-
-def test_new_scores_are_revisions_of_old_ones(small):
-    """Every evaluation of the new pass revises the one it was compared with."""
-    (one,) = judge_again(small)
-    rows = list(
-        small.query(
-            f"SELECT ?new ?old WHERE {{ GRAPH <{graph(one)}> "
-            f"{{ ?new <{PROV.wasRevisionOf}> ?old }} }}"
-        )
-    )
-    (run,) = reading.runs(small)
-    before = reading.pass_scores(small, first_pass(small, run).graph)
-    old = {seen.evaluation for rounds in before.values() for seen in rounds.values()}
-
-    assert {row["old"].value for row in rows} == old
-
-
-def test_a_second_reevaluation_revises_the_first(small):
-    """Revisions form a chain: after two re-evaluations only the last evaluations are unrevised."""
-    (first,) = judge_again(small)
-    (second,) = judge_again(small)
-    rows = small.query(f"SELECT ?old WHERE {{ GRAPH ?g {{ ?new <{PROV.wasRevisionOf}> ?old }} }}")
-    revised = {row["old"].value for row in rows}
-    ends = {
-        one.evaluation_pass: {
-            seen.evaluation
-            for rounds in reading.pass_scores(small, graph(one)).values()
-            for seen in rounds.values()
-        }
-        for one in (first, second)
+    first = {
+        seen.evaluation
+        for rounds in reading.pass_scores(small, live.graph).values()
+        for seen in rounds.values()
     }
 
-    assert ends[first.evaluation_pass] <= revised
-    assert not ends[second.evaluation_pass] & revised
-
-
-def test_leaderboard_does_not_move(small):
-    """A re-evaluation does not change the leaderboard."""
-    before = leaderboard(small, select(small)).rows
-    judge_again(small)
-
-    assert leaderboard(small, select(small)).rows == before
-    assert leaderboard(small, select(small, pass_="latest")).rows == before
+    assert_conforms(small)
+    assert [found.kind for found in passes] == ["live", "reevaluation", "reevaluation"]
+    assert (one.comparison.dialogues, one.comparison.differing) == (36, [])
+    assert all(row["compared"] > 0 for row in one.comparison.report()["metrics"])
+    assert said == again
+    assert sum(said.values()) > 36
+    (old, mine), (last, _) = revised(small, one), revised(small, two)
+    assert (old, last) == (first, mine)
+    for choice in ("first", "latest"):
+        assert leaderboard(small, select(small, pass_=choice)).rows == before
 
 
 def test_selection_limits_what_is_judged(small):

@@ -21,7 +21,6 @@ from kgbench.reevaluation.passes import reevaluate, reevaluate_each, select_runs
 from kgbench.reevaluation.run_passes import first_pass
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
-from kgbench.vocab import PROV
 from tests.support.analysis_store import GraphStore, graph, iri
 from tests.support.archives import Record, as_json, record_v3
 
@@ -119,18 +118,6 @@ def test_runs_before_an_interruption_are_kept() -> None:
         assert len(second) == 1
         known = {store.iris.catalogue, *(one.graph for one in (*runs, *first, *second))}
         assert set(store.graphs()) == known
-
-
-def test_two_passes_over_a_run_form_a_chain() -> None:
-    """A second pass over the same run revises the evaluations of the first one."""
-    with open_store("memory:") as store, executor("local:1") as pool:
-        (imported,) = read_runs(ResultFile("f.json", as_json([befriended()])), store.iris)
-        load(store, imported)
-        (run,) = reading.runs(store)
-        first, _ = reevaluate_each(store, [(run, None), (run, None)], pool, JudgeLimits())
-        rows = store.query(f"SELECT ?old {{ ?new <{PROV.wasRevisionOf}> ?old }}")
-        revised = [row["old"].value for row in rows]
-        assert any(old.startswith(first.evaluation_pass) for old in revised)
 
 
 def test_classes_without_code_are_passed_over() -> None:

@@ -29,61 +29,30 @@ def command():
     return importlib.import_module("bench.__main__")
 
 
-def test_median_and_spread(harness):
-    """One slow repetition changes the spread, not the median."""
-    timing = harness.Timing((1.0, 2.0, 9.0))
-
-    assert timing.median == 2.0
-    assert timing.spread == 4.0
-
-
-def test_two_repetitions_are_refused(harness):
-    """A median of fewer than three repetitions is refused."""
-    with pytest.raises(ValueError, match="at least 3"):
-        harness.measure(lambda: None, repeat=2)
-    with pytest.raises(ValueError, match="at least 3"):
-        harness.measure_pair(lambda: None, lambda: None, repeat=2)
-
-
-def test_pairs_are_taken_in_turn(harness):
-    """Two functions that are compared are run alternately."""
+def test_medians_of_repetitions(harness):
+    """At least three repetitions are timed, without a warm-up, those of a pair in turn."""
     done = []
+    timing = harness.Timing((1.0, 2.0, 9.0))
+    assert (timing.median, timing.spread) == (2.0, 4.0)
     first, second = harness.measure_pair(lambda: done.append("a"), lambda: done.append("b"))
-
     assert done == ["a", "b"] * 3
     assert len(first.seconds) == len(second.seconds) == 3
+    assert len(harness.measure(lambda: done.append("c"), warm_up=True).seconds) == 3
+    assert done.count("c") == 4
+    for few in (harness.measure, harness.measure_pair):
+        with pytest.raises(ValueError, match="at least 3"):
+            few(*[lambda: None] * (1 + (few is harness.measure_pair)), repeat=2)
 
 
-def test_warm_up_is_not_counted(harness):
-    """The warm-up runs once more and its time is not counted."""
-    done = []
-    timing = harness.measure(lambda: done.append(1), warm_up=True)
-
-    assert len(done) == 4
-    assert len(timing.seconds) == 3
-
-
-def test_machine_says_what_was_measured_on(harness):
-    """A report has the processor, the cores and the versions of relevant software."""
-    assert {"processor", "cores", "system", "python", "kgbench", "pyoxigraph"} <= set(
-        harness.machine()
-    )
-
-
-def test_every_benchmark_can_be_run(command, repository):
-    """Each module in bench/ but the harness is listed and has ``run``."""
+def test_every_benchmark_can_be_run(command, repository, capsys):
+    """Each module in bench/ but the harness is listed and has ``run``; others are refused."""
     files = {path.stem for path in (repository / "bench").glob("*.py")} - {"__init__"}
 
     assert set(command.names()) == files - command.APART
     for name in command.names():
         assert callable(importlib.import_module(f"bench.{name}").run)
-
-
-def test_unknown_benchmark_is_named(command, capsys):
-    """An unknown benchmark is refused with the list of benchmarks."""
     with pytest.raises(SystemExit):
         command.main(["nonesuch"])
-
     assert "no benchmark called nonesuch; there are" in capsys.readouterr().err
 
 
@@ -98,26 +67,18 @@ def fake(command, monkeypatch):
     return found
 
 
-def test_report_is_printed_and_written(command, harness, fake, capsys, tmp_path):
-    """A result is printed with its goal and written as JSON with the machine."""
-    fake += [harness.Result("reading", 1.25, "x", "peer", "under 2 x", "n 3")]
-    path = tmp_path / "report.json"
-
-    assert command.main(["--json", str(path), "--no-record"]) == 0
-    assert "  reading: 1.25 x against peer (goal under 2 x) [n 3]\n" in capsys.readouterr().out
-    report = json.loads(path.read_text(encoding="utf-8"))
-    assert report["results"]["fake"][0]["value"] == 1.25
-    assert report["machine"]["kgbench"]
-
-
 def test_runs_are_recorded_and_compared(command, harness, fake, capsys, tmp_path):
-    """Each run is recorded as conforming RDF; the next run shows the changes."""
-    store, figure = tmp_path / "store", tmp_path / "ratios.svg"
-    options = ["--store", str(store), "--plot", str(figure)]
+    """Each run is printed, written as JSON and recorded as RDF; the next shows the changes."""
+    store, figure, path = (tmp_path / name for name in ("store", "ratios.svg", "report.json"))
+    options = ["--store", str(store), "--plot", str(figure), "--json", str(path)]
     skipped = harness.Result("peer", 0, "", note="not run: it is not there")
     fake += [harness.Result("reading", 2.0, "x", "peer", "under 2 x"), skipped]
     assert command.main(options) == 0
     first = capsys.readouterr().out
+    assert "  reading: 2 x against peer (goal under 2 x)\n" in first
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert report["results"]["fake"][0]["value"] == 2.0
+    assert {"processor", "cores", "system", "python", "kgbench"} <= set(report["machine"])
     fake[0] = harness.Result("reading", 1.5, "x", "peer", "under 2 x")
     assert command.main(options) == 0
     second = capsys.readouterr().out
@@ -187,15 +148,20 @@ def test_times_of_servers_are_told_as_multiples_of_ours(harness):
 
 
 def test_code_of_two_revisions_is_compared(monkeypatch, tmp_path, repository):
-    """Each code works in its own folder; values are ratios to those of the earlier code."""
+    """The code of a commit works in its own folder; values are ratios to those of the earlier."""
     growth = importlib.import_module("bench.growth")
     revisions = importlib.import_module("bench.revisions")
     monkeypatch.setattr(growth, "STEPS", {"run": growth.STEPS["run"]})
     commands = {"kgbench --help": ["--help"], "runs": ["status", "--store", "run"]}
     monkeypatch.setattr(revisions, "_COMMANDS", commands)
     monkeypatch.setattr(revisions, "LEAST", 1)
+    monkeypatch.delenv(revisions.BEFORE, raising=False)
+    assert revisions.run()[0].note == f"not run: {revisions.BEFORE} is not set"
+    code = revisions.extracted("HEAD", tmp_path / "code")
+    assert (code / "kgbench" / "__main__.py").is_file()
+    (work := tmp_path / "work").mkdir()
     trees = {"before": repository, "now": repository}
-    found = list(revisions.compared(trees, tmp_path, 4, "HEAD"))
+    found = list(revisions.compared(trees, work, 4, "HEAD"))
 
     assert [(one.what, one.unit, one.against) for one in found] == [
         (what, "x", "HEAD, 4 dialogues")
@@ -208,15 +174,4 @@ def test_code_of_two_revisions_is_compared(monkeypatch, tmp_path, repository):
     ]
     assert all(0 < one.value < 100 for one in found)
     assert all(one.note.startswith("before ") for one in found)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_code_of_a_commit_is_extracted(monkeypatch, tmp_path, repository):
-    """The files of a commit are extracted; nothing runs without the name of a commit."""
-    revisions = importlib.import_module("bench.revisions")
-    folder = revisions.extracted("HEAD", tmp_path / "code")
-    assert (folder / "bench" / "growth.py").is_file()
-    assert (folder / "kgbench" / "__main__.py").is_file()
-    monkeypatch.delenv(revisions.BEFORE, raising=False)
-    (skipped,) = revisions.run()
-    assert skipped.note == f"not run: {revisions.BEFORE} is not set"
+    assert list(work.iterdir()) == []

@@ -57,57 +57,32 @@ def checked(check, clock):
 
 
 def test_every_path_has_a_declared_ratio(check, repository):
-    """The declared hot paths are those that exist, and the tolerance is a third."""
+    """The declared hot paths are those that exist and of the page; the tolerance is a third."""
+    page = (repository / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     declared, tolerance = check.expected()
     text = (repository / "bench" / "hot_paths.py").read_text(encoding="utf-8")
 
     assert 4 <= len(declared) <= 6
     assert all(f'"{name}": paths.' in text for name in declared)
-    assert all(one.ratio > 0 and one.label for one in declared.values())
+    for one in declared.values():
+        assert f"| `{one.name}`: {one.label} | {one.ratio:g} |" in page
     assert tolerance == pytest.approx(4 / 3, abs=0.001)
 
 
-def test_the_page_has_the_declared_ratios(check, repository):
-    """The table of hot paths shows the ratios of ``expected.ttl``."""
-    page = (repository / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    for one in check.expected()[0].values():
-        assert f"| `{one.name}`: {one.label} | {one.ratio:g} |" in page
-
-
-def test_ratios_are_medians_and_do_not_depend_on_the_machine(check, clock):
-    """A ratio is a median and independent of the machine's speed."""
-    for speed in (1.0, 0.5):
-        loop = clock.work(1.0 / speed)
-        work = clock.work(*(duration / speed for duration in (7.0, 2.0, 9.0, 2.0)))
-        found = check.ratios({"path": work}, clock=clock, loop=loop, repeat=3)
-
-        assert found == {"path": 2.0}
-
-
-@pytest.mark.parametrize(("ratio", "slow"), [(1.0, False), (2.6, False), (2.7, True), (4.0, True)])
-def test_a_third_more_is_too_slow(check, ratio, slow):
-    """A path that is faster, or slower by less than a third, passes."""
-    declared = {"path": check.Expected("path", "a path", 2.0)}
-
-    assert check.too_slow({"path": ratio}, declared, TOLERANCE) == (["path"] if slow else [])
-
-
 def test_a_path_that_became_slow_fails_with_its_profile(checked, clock):
-    """A path that is too slow has a profile with its functions; the others have none."""
-    found, slow = checked(usual=clock.work(2.0), slower=clock.work(3.0))
+    """A path slower by a third has a profile with its functions; the others have none.
 
-    assert found == {"usual": 2.0, "slower": 3.0}
+    Ratios are medians; a slow path is measured again, as the machine may have been busy.
+    """
+    spell = clock.work(9.0, 9.0, 9.0, 9.0, 2.0)
+    found, slow = checked(
+        usual=clock.work(7.0, 2.5, 9.0, 2.5), slower=clock.work(2.75), spell=spell
+    )
+
+    assert found == {"usual": 2.5, "slower": 2.75, "spell": 2.0}
     assert set(slow) == {"slower"}
     assert "slowed" in slow["slower"]
     assert "cumulative" in slow["slower"]
-
-
-def test_what_was_slow_once_is_measured_again(checked, clock):
-    """A slow path is measured again, so that a temporary slowdown of the machine is ignored."""
-    found, slow = checked(spell=clock.work(9.0, 9.0, 9.0, 9.0, 2.0))
-
-    assert found == {"spell": 2.0}
-    assert slow == {}
 
 
 def test_a_path_without_a_declared_ratio_is_refused(check, clock):

@@ -34,16 +34,7 @@ def tracked(repository):
     [
         *("pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "CONTRIBUTING.md"),
         *("LICENSE", "CITATION.cff", ".ci/run", "kgbench/py.typed"),
-        *(
-            "ontology",
-            "shapes",
-            "tasks",
-            "queries",
-            "store",
-            "kgbench",
-            "tests",
-            "bench",
-        ),
+        *("ontology", "shapes", "tasks", "queries", "store", "kgbench", "tests", "bench"),
     ],
 )
 def test_the_house_is_complete(repository, name):
@@ -51,29 +42,16 @@ def test_the_house_is_complete(repository, name):
     assert (repository / name).exists()
 
 
-def test_python_files_carry_their_licence(repository, tracked):
-    """Each Python file begins with its SPDX line."""
+def test_modules_are_short_and_carry_their_licence(repository, tracked):
+    """Each Python file begins with its SPDX line, and has at most 400 lines."""
     header = "# SPDX-License-Identifier: Apache-2.0\n"
-    python = [name for name in tracked if name.endswith(".py")]
+    texts = {
+        name: (repository / name).read_text("utf-8") for name in tracked if name.endswith(".py")
+    }
 
-    assert python
-    bare = [
-        name for name in python if not (repository / name).read_text("utf-8").startswith(header)
-    ]
-    assert not bare
-
-
-def test_modules_are_short(repository, tracked):
-    """No Python file of the repository, including tests, has more than 400 lines."""
-    python = [name for name in tracked if name.endswith(".py")]
-
-    assert {name.partition("/")[0] for name in python} >= {"kgbench", "bench", "docs", "tests"}
-    long = [
-        name
-        for name in python
-        if len((repository / name).read_text(encoding="utf-8").splitlines()) > LONGEST
-    ]
-    assert not long
+    assert {name.partition("/")[0] for name in texts} >= {"kgbench", "bench", "docs", "tests"}
+    assert not [name for name, text in texts.items() if len(text.splitlines()) > LONGEST]
+    assert not [name for name, text in texts.items() if not text.startswith(header)]
 
 
 def test_tests_say_what_must_hold(repository, tracked):

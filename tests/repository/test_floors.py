@@ -14,16 +14,7 @@ from docs.reference_pages import house
 FLOORS = tuple(chain.from_iterable(floor.rooms for floor in house.FLOORS))
 #: Packages that take a tenth of a second or more to import, and are imported when used.
 HEAVY = (
-    *(
-        "google.genai",
-        "rdflib",
-        "pyld",
-        "openai",
-        "anthropic",
-        "httpx2",
-        "prov",
-        "scipy",
-    ),
+    *("google.genai", "rdflib", "pyld", "openai", "anthropic", "httpx2", "prov", "scipy"),
     *("matplotlib", "distributed", "starlette", "uvicorn", "nltk", "pyzipper", "cryptography"),
     *("ruamel.yaml", "numpy", "pandas", "inspect_ai"),
 )

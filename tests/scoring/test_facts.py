@@ -16,6 +16,7 @@ from kgbench.scoring.ontology_facts import (
     Relation,
     facts_from,
     facts_json,
+    ontology_from,
 )
 from kgbench.scoring.relation_triples import parse
 
@@ -41,17 +42,10 @@ TRUTH = (
 # --- finding facts ----------------------------------------------------------------------------
 
 
-def test_escaped_underscores_are_underscores() -> None:
-    """An underscore escaped in Markdown counts as an underscore in every part of a fact."""
-    (found,) = parse(r"designed\_by(Larn\_Bridge,Mira\_Holt)").triples
-
-    assert found == ("Larn_Bridge", "designed_by", "Mira_Holt")
-
-
 @pytest.mark.parametrize(
     ("answer", "triples"),
     [
-        ("r(s,o)", [("s", "r", "o")]),
+        (r"designed\_by(A\_B,M\_H)", [("A_B", "designed_by", "M_H")]),
         ("r(s,o)(", [("s", "r", "o")]),
         ("r(s,o)q(t,u)", [("s", "r", "o"), ("t", "q", "u")]),
         ("r(,q(s,o)", [("s", "q", "o")]),
@@ -93,9 +87,10 @@ def test_lines_with_and_without_facts(answer: str, lines: int, unparsed: int) ->
 # --- the published metrics --------------------------------------------------------------------
 
 
-def test_silence_has_seven_scores() -> None:
-    """Without a fact, conformance is 1 and every other score 0, as published."""
-    assert published_scores((), TRUTH, SENTENCE, ONTOLOGY) == {
+@pytest.mark.parametrize("answer", ["", "near(Larn Bridge,Ossel)"])
+def test_silence_has_seven_scores(answer: str) -> None:
+    """Without a fact, or a relation of the reference, only conformance is 1, as published."""
+    assert published_scores(parse(answer).triples, TRUTH, SENTENCE, ONTOLOGY) == {
         "precision": 0.0,
         "recall": 0.0,
         "f1": 0.0,
@@ -104,14 +99,6 @@ def test_silence_has_seven_scores() -> None:
         "sub_halluc": 0.0,
         "obj_halluc": 0.0,
     }
-
-
-def test_other_relations_are_no_silence() -> None:
-    """Facts whose relation the reference does not use leave precision and recall at 0."""
-    scores = published_scores(parse("near(Larn Bridge,Ossel)").triples, TRUTH, SENTENCE, ONTOLOGY)
-
-    assert (scores["precision"], scores["recall"], scores["f1"]) == (0.0, 0.0, 0.0)
-    assert (scores["onto_conf"], scores["rel_halluc"]) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -232,6 +219,7 @@ def test_relations_of_one_name() -> None:
 
 
 def test_facts_survive_json() -> None:
-    """Facts are unchanged after a round trip through JSON."""
+    """Facts and ontologies are unchanged after a round trip through the JSON of case data."""
+    assert ontology_from(ONTOLOGY.as_json()) == ONTOLOGY
     assert facts_from(facts_json(TRUTH)) == TRUTH
     assert facts_json(TRUTH)[0] == ["Larn Bridge", "spans", "Ossel"]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +19,6 @@ from kgbench.scoring.ontology_facts import (
     Fact,
     Ontology,
     Relation,
-    ontology_from,
 )
 from kgbench.scoring.relation_triples import parse
 
@@ -46,34 +44,9 @@ PIECES = st.sampled_from(
     [
         *("a", "B", "cats", "running", " ", " ", "  ", "\n", "\t", "\u00a0", ".", ",", ":", ";"),
         *("'", '"', "''", "``", "(", ")", "[", "]", "--", "...", "?", "!", "1", "2,5", "$"),
-        *(
-            "can't",
-            "cannot",
-            "gonna",
-            "'tis",
-            "they'll",
-            "U.S.",
-            "\u201d",
-            "\u2019",
-            "\u00e9t\u00e9",
-        ),
-        *(
-            "_",
-            "%",
-            "Sky",
-            "-",
-            "well-known",
-            "(x",
-            "y)",
-            "z.",
-            "Cannot,",
-            "\u03a3",
-            "\u01c5",
-            "/",
-            "&",
-            "x.y",
-            "\u2028",
-        ),
+        *("can't", "cannot", "gonna", "'tis", "they'll", "U.S.", "\u201d", "\u2019"),
+        *("\u00e9t\u00e9", "_", "%", "Sky", "-", "well-known", "(x", "y)", "z.", "Cannot,"),
+        *("\u03a3", "\u01c5", "/", "&", "x.y", "\u2028"),
     ]
 )
 TEXTS = st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=30)
@@ -86,15 +59,6 @@ def test_stems_are_those_of_the_whole_text(text: str) -> None:
     tokenise, stem = stems._tools()
 
     assert stems.stemmed(text) == stems.folded("".join(map(stem, tokenise(text))))
-
-
-def test_loading_leaves_nltk_to_others() -> None:
-    """Loading the stemmer leaves no module of NLTK in ``sys.modules``."""
-    before = {name for name in sys.modules if name.split(".")[0] == "nltk"}
-    stems._tools.cache_clear()
-    stems.load()
-
-    assert {name for name in sys.modules if name.split(".")[0] == "nltk"} == before
 
 
 @given(st.text(st.sampled_from("ab_ (),\\\n."), max_size=40))
@@ -110,29 +74,10 @@ def test_facts_are_the_matches_of_the_published_expression(answer: str) -> None:
     [("none", ' "Mira\'s" '), ("strip", '"Mira\'s"'), ("strip-quotes", "Miras")],
 )
 def test_cleanings(cleaning: str, expected: str) -> None:
-    """Each cleaning changes a part of a fact as its name says."""
+    """Each cleaning changes a part of a fact as its name says; an unknown one is refused."""
     assert parse('by(Larn, "Mira\'s" )', cleaning).triples[0][2] == expected
-
-
-def test_an_unknown_cleaning_is_refused() -> None:
-    """An unknown cleaning is refused with the list of known ones."""
     with pytest.raises(EvaluationError, match=r"no cleaning 'wash' .*none, strip, strip-quotes"):
         parse("by(Larn, Mira)", "wash")
-
-
-def test_lines_without_a_fact_are_counted() -> None:
-    """Non-blank lines of an answer without a fact are counted."""
-    parsed = parse("Sure:\n\nspans(Larn Bridge,\n Ossel)\nthat is all")
-
-    assert (parsed.lines, parsed.unparsed) == (4, 2)
-
-
-@pytest.mark.parametrize(
-    "piece", ["x(", "x(a", "x(a,", "x(,", "x(a,)", "x", "(", "spans(a, b)\n", "y\u00b5_"]
-)
-def test_an_answer_that_repeats_itself_is_parsed(piece: str) -> None:
-    """A megabyte of repeated text is parsed (an expression that restarts would need hours)."""
-    assert parse(piece * (1_000_000 // len(piece))).lines > 0
 
 
 def test_published_scores() -> None:
@@ -153,20 +98,12 @@ def test_published_scores() -> None:
     )
 
 
-def test_silence() -> None:
-    """An empty answer has full published conformance; of kgbench's own scores it is not exact."""
-    scores = published_scores((), TRUTH, SENTENCE, ONTOLOGY)
-
-    assert scores["onto_conf"] == 1.0
-    assert scores["f1"] == scores["rel_halluc"] == scores["sub_halluc"] == 0.0
-    assert own_scores((), TRUTH, SENTENCE, ONTOLOGY) == {"exact": 0.0}
-
-
-def test_empty_reference() -> None:
-    """With an empty reference every fact is wrong (a published rule)."""
+def test_without_a_reference_every_fact_is_wrong() -> None:
+    """With an empty reference F1 is 0 (a published rule); silence is not exact."""
     triples = parse("spans(Larn Bridge, Ossel)").triples
 
     assert published_scores(triples, (), SENTENCE, ONTOLOGY)["f1"] == 0.0
+    assert own_scores((), TRUTH, SENTENCE, ONTOLOGY) == {"exact": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -226,8 +163,3 @@ def test_other_forms_of_a_mention(sentence: str, entity: str, mentioned: bool) -
 def test_mentions_never_fail(sentence: str, entity: str) -> None:
     """Any sentence and entity can be compared."""
     assert MentionedIn(sentence).mentions(entity) in {True, False}
-
-
-def test_ontologies_survive_json() -> None:
-    """An ontology is unchanged after a round trip through the JSON of case data."""
-    assert ontology_from(ONTOLOGY.as_json()) == ONTOLOGY

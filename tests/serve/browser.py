@@ -6,7 +6,6 @@ Only loopback can be reached: every other name fails to resolve.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import shutil
@@ -130,14 +129,6 @@ class Browser:
             down = {"type": "keyDown", **given, **({"text": text} if text else {})}
             self.command("Input.dispatchKeyEvent", down)
             self.command("Input.dispatchKeyEvent", {"type": "keyUp", **given})
-
-    def screenshot(self, path):
-        """Save a PNG of the page, at most its first 4,000 pixels."""
-        element = "document.documentElement"
-        width, height = self.run(f"return [{element}.scrollWidth, {element}.scrollHeight]")
-        clip = {"x": 0, "y": 0, "width": width, "height": min(height, 4_000), "scale": 1}
-        given = {"captureBeyondViewport": True, "clip": clip}
-        path.write_bytes(base64.b64decode(self.command("Page.captureScreenshot", given)["data"]))
 
     def quit(self):
         """Close the window."""

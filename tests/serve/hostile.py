@@ -9,6 +9,8 @@ import urllib.parse
 PATHS = (
     *(b"/sparql", b"/store", b"/", b"/leaderboard", b"/compare", b"/search", b"/editor", b"/ns"),
     *(b"/run/1", b"/model/oracle.ttl", b"/graph/run/1", b"/.well-known/void", b"/static/style.css"),
+    *(b"/search?q=%00%ff", b"/compare?a=%ff&b=../../x", b"/leaderboard?suite=%27%22%3E"),
+    *(b"/editor?query=%7B%7B7*7%7D%7D&run=1", b"/editor?name=dialogue-turns&dialogue=nonsense"),
     *(b"/static/..%2f..%2fapp.py", b"/%00%2e%2e/%2e%2e/etc/passwd", b"//", b"/run/1.exe"),
     *(b"/\xff\xfe", b"/" + b"a/" * 3_000, b"/sparql/", b"*", b"http://[::1", b"/?\xf0\x9f"),
 )
@@ -57,7 +59,7 @@ def _request(chance):
     path = chance.choice(PATHS if chance.random() < 0.7 else PATHS[:7])
     if chance.random() < 0.8:
         fields = [_field(chance) for _ in range(chance.choice((1, 1, 1, 2, 5)))]
-        path += b"?" + b"&".join(fields)
+        path += (b"&" if b"?" in path else b"?") + b"&".join(fields)
     method = chance.choice(METHODS)
     body = b""
     head = [method + b" " + path + b" HTTP/" + chance.choice(VERSIONS)]

@@ -141,38 +141,25 @@ def test_page_links_to_dialogues(client):
     assert len(links) == len(SORTS)
     for link in links:
         assert client.get(unescape(link), headers={"Accept": "text/html"}).status_code == 200
-
-
-def test_dialogues_of_a_run(client):
-    """A run's dialogues are listed by its id, and the page names the run."""
-    text = page(client, "?suite=kgbench-1&run=1").text
-    assert "of the run" in text
-    assert "by hand" in text
-
-
-@pytest.mark.parametrize("query", ["?run=nope", "?suite=kgbench-1&run=nope"])
-def test_an_unknown_run_is_not_found(client, result_store, query):
-    """The page lists the runs that exist, without the path of the store."""
-    response = page(client, query)
-    assert response.status_code == 404
-    assert "'nope' names no run in results; there are: 1 (" in unescape(response.text)
-    assert str(result_store) not in response.text
+    of_run = page(client, "?suite=kgbench-1&run=1").text
+    assert "of the run" in of_run
+    assert "by hand" in of_run
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "/leaderboard?pass=nope",
-        "/leaderboard?set=nope",
-        "/dialogues?pass=nope",
-        "/compare?a=nope&b=nix",
+        *("/leaderboard?pass=nope", "/leaderboard?set=nope", "/dialogues?pass=nope"),
+        *("/compare?a=nope&b=nix", "/dialogues?run=nope", "/dialogues?suite=kgbench-1&run=nope"),
     ],
 )
-def test_other_unknown_names_are_not_found(client, result_store, path):
-    """Names of other things are reported likewise."""
-    response = client.get(path)
+def test_unknown_names_are_not_found(client, result_store, path):
+    """An unknown name is reported without the path of the store; a run beside those there are."""
+    response = page(client, path.removeprefix("/dialogues")) if "run=" in path else client.get(path)
     assert response.status_code == 404
     assert str(result_store.parent) not in response.text
+    if "run=" in path:
+        assert "'nope' names no run in results; there are: 1 (" in unescape(response.text)
 
 
 def test_of_too_many_dialogues_the_worst_are_listed(view, monkeypatch):

@@ -47,14 +47,6 @@ def test_editor_shows_what_a_page_can_hold(client, query, words):
         assert len(response.text) < 4_000_000
 
 
-def test_query_that_the_index_cannot_read_is_refused_in_words(client):
-    """An invalid look-up gets a sentence about the mistake from a worker."""
-    response = client.get("/sparql", params={"query": "SELECT ?o { e:x ?p ?o }"})
-    assert response.status_code == 400
-    expected = "the query is not SPARQL: line 1, column 13: prefix e: is not declared"
-    assert expected in response.text
-
-
 def test_known_prefixes_need_no_declaration(client):
     """The endpoint knows the prefixes that `kgbench query` knows."""
     query = "SELECT (kgb:Run AS ?x) (foaf:name AS ?y) {}"
@@ -66,21 +58,22 @@ def test_known_prefixes_need_no_declaration(client):
     ]
 
 
-def test_search_without_words_is_a_form(client):
-    """A search without words shows only the form."""
-    for path in ("/search", "/search?q=%20"):
-        response = client.get(path, headers={"Accept": "text/html"})
-        assert response.status_code == 200
-        assert "<form" in response.text
-        assert "<mark>" not in response.text
-
-
-def test_unknown_suite_is_not_here(client):
-    """A page of an unknown suite is 404 with a message."""
-    for path in ("/leaderboard", "/compare"):
-        response = client.get(f"{path}?suite=nonesuch", headers={"Accept": "text/html"})
-        assert response.status_code == 404
-        assert "there is no such suite here" in response.text
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        *((path, 200, "<form") for path in ("/search", "/search?q=%20")),
+        *(
+            (f"{path}?suite=nonesuch", 404, "there is no such suite here")
+            for path in ("/leaderboard", "/compare")
+        ),
+    ],
+)
+def test_pages_without_content_say_so(client, path, status, words):
+    """A search without words shows only the form, and a page of an unknown suite a message."""
+    response = client.get(path, headers={"Accept": "text/html"})
+    assert response.status_code == status
+    assert words in response.text
+    assert "<mark>" not in response.text
 
 
 def test_service_with_countless_graphs_names_a_thousand():

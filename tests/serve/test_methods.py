@@ -29,18 +29,6 @@ def test_options_name_what_can_be_done(server, path, request):
     assert {*METHODS, "OPTIONS"} - refused == set(named.split(", "))
 
 
-def test_refused_methods_are_told_from_others(client, writable):
-    """An unsupported method gets 405 with the methods that this server accepts."""
-    for asked, methods in (
-        (client, "GET, HEAD, OPTIONS"),
-        (writable, "GET, HEAD, PUT, POST, DELETE, OPTIONS"),
-    ):
-        for path in ("/store", "/graph/nowhere"):
-            response = asked.request("PATCH", path)
-            assert response.status_code == 405
-            assert response.headers["allow"] == methods
-
-
 @pytest.mark.parametrize(
     ("path", "words"),
     [
@@ -88,16 +76,6 @@ def test_only_a_new_graph_needs_no_name(writable, method):
     response = writable.request(method, "/store", headers={"Content-Type": "text/turtle"})
     assert response.status_code == 400
     assert "name a graph" in response.text
-
-
-def test_many_small_strings_are_no_deep_graph(writable):
-    """A graph with many literals that contain ``<<`` is not taken for deeply nested."""
-    lines = [f"<urn:a> <urn:p> '{number} << 1' ." for number in range(150)]
-    sent = writable.put(
-        "/store?graph=urn:shifts", content="\n".join(lines), headers={"Content-Type": "text/turtle"}
-    )
-    assert sent.status_code == 201
-    assert writable.delete("/store?graph=urn:shifts").status_code == 200
 
 
 def test_endpoint_without_a_query(client):

@@ -17,14 +17,12 @@ from tests.serve.conftest import LIMITS
 
 DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
 TASK = "/task/Spell/1.0/Spell-10/11aa22bb"
-COMPARISON = "/compare?a=Oracle&b=Oracle"
 PAGES = [
     *("/", "/leaderboard", "/compare", "/search?q=a", "/editor", "/ns", "/run/1", DIALOGUE),
     *("/model/oracle", "/task/Spell/1.0/Spell-10/11aa22bb", "/case/kgbench-1/Spell/case/a1"),
     *("/metric/Spell/1.0/f1", "/pass/1", "/suite/kgbench-1", "/graph/run/1"),
     *("/dialogues", "/compare?a=model/oracle&b=model/oracle"),
 ]
-ELEMENTS = {"script", "img", "svg", "iframe", "object", "embed", "a", "form", "link", "style"}
 
 
 class Elements(HTMLParser):
@@ -113,13 +111,8 @@ def test_hostile_text_is_shown(hostile):
     assert "<script>alert(1)</script>" in text
     assert "\\u202egnp.exe" in text
     assert "{{ 7*7 }}" in text
-
-
-def test_search_shows_the_match_only_as_text(hostile):
-    """The search text and the matches are escaped."""
-    response = page(hostile, "/search?q=%3Csvg%20onload")
-
-    assert "<mark>&lt;svg onload</mark>" in response.text
+    found = page(hostile, "/search?q=%3Csvg%20onload").text
+    assert "<mark>&lt;svg onload</mark>" in found
 
 
 def test_reference_answers_are_hidden_until_asked_for(client):
@@ -141,20 +134,13 @@ def test_dialogue_shows_turns_and_verdicts(client):
     assert 'class="provenance"' in text
 
 
-FIGURES = [
-    "/",
-    "/leaderboard",
-    "/run/1",
-    "/dialogues",
-    "/model/oracle",
-    TASK,
-    DIALOGUE,
-    "/search?q=a",
-    COMPARISON,
-]
-
-
-@pytest.mark.parametrize("path", FIGURES)
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/", "/leaderboard", "/run/1", "/dialogues", "/model/oracle", TASK, DIALOGUE),
+        *("/search?q=a", "/compare?a=Oracle&b=Oracle"),
+    ],
+)
 def test_tables_and_figures_lead_to_their_queries(client, path):
     """Each page with tables or figures links to the queries behind them, which run."""
     text = page(client, path).text

@@ -92,6 +92,28 @@ def test_nobody_waits_beyond_the_patience(job):
     assert refused.headers["Retry-After"] == "2"
 
 
+@pytest.mark.parametrize("query", [ENDLESS, LARGE])
+def test_the_oldest_job_makes_room_when_it_has_had_its_time(job, query):
+    """A running job, or one whose answer nobody reads, ends for the first that waits, no other."""
+
+    async def work(workers):
+        heavy = []
+        for number in (1, 2):
+            heavy.append(asyncio.create_task(workers.run({**job, "query": query})))
+            await comes(lambda number=number: len(workers.running) == number)
+        oldest, newest = workers.running
+        answer = await workers.run(job)
+        assert (oldest.alive, newest.alive) == (False, True)
+        heavy[1].cancel()
+        return answer.head, (await asyncio.gather(*heavy, return_exceptions=True))[0]
+
+    head, ended = run(work, replace(LIMITS, assured_seconds=1), number=2)
+    assert b"run/1" in head
+    if query == ENDLESS:
+        assert (ended.status, ended.headers["Retry-After"]) == (503, "60")
+        assert "after 1 seconds because others were waiting" in ended.message
+
+
 def test_jobs_wait_for_a_place(job):
     """More jobs than workers are all answered, one after the other."""
 

@@ -23,8 +23,6 @@ from kgbench.vocab import BASE
 from tests.serve import stores
 from tests.serve.test_pool import Answering, Idle, comes, view
 
-SUITE = f"{BASE}suite/kgbench-1"
-
 
 @pytest.fixture
 def served(tmp_path, monkeypatch):

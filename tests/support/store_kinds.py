@@ -17,8 +17,6 @@ from tests.support.published import imported
 from tests.support.runs import hold
 from tests.support.tool_runs import plan_of
 
-GENERATIONS = ("llm-kg-bench-v1", "llm-kg-bench-v2", "llm-kg-bench-v3")
-
 
 def succeeded(*_):
     """Return the small store with a pass that judged by a later version of the class Pick."""

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from kgbench import __main__ as program
 from kgbench.cli import app
 from kgbench.cli.interruption import INTERRUPTED
-from kgbench.execution import windows
+from kgbench.execution import pools
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.reevaluation.tool_audit import audit
@@ -51,7 +51,7 @@ def report(location):
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Split calls and dialogues into more batches than the window holds."""
-    monkeypatch.setattr(windows, "_BATCH", 2)
+    monkeypatch.setattr(pools, "_BATCH", 2)
 
 
 def audited(location, spec, watch=None):

@@ -8,7 +8,6 @@ from functools import partial
 
 import pytest
 
-from kgbench.errors import ModelSpecError
 from kgbench.record import batches, reading
 from kgbench.store import open_store
 from tests.support.batch_runs import SPEECHES, asked_twice, started
@@ -110,15 +109,3 @@ def test_text_protocol_in_batches(kind, provider):
     assert done.finished
     assert not any("tools" in asked.body for asked in made.desk.ledger)
     assert [len(dialogue.turns) for dialogue in found] == [4, 4]
-
-
-def test_google_has_no_batches(monkeypatch):
-    """A provider without batches is refused before any request."""
-    monkeypatch.setenv("GEMINI_API_KEY", "sk-loopback")
-    speech, spec = PROTOCOLS["google"]
-    with loopbacks() as start, open_store("memory:") as store:
-        server = start(NATIVE, speech)
-        asked = replace(plan_of(spec.format(server.url)), batch=True)
-        with pytest.raises(ModelSpecError, match="cannot be asked in batches"):
-            hold(store, asked)
-        assert server.ledger == []

@@ -30,26 +30,15 @@ def token(monkeypatch):
     monkeypatch.setenv(VARIABLE, TOKEN)
 
 
-def used(server, seconds=PATIENCE):
-    """Return the result of one call of the server's tool."""
+def used(server, seconds=PATIENCE, at="use"):
+    """Return the result of one call of the server's tool, or (``at="begin"``) its tools."""
 
     async def through():
         connection = Connection(ToolSource(server.url, (), (VARIABLE,)), seconds)
         try:
+            if at == "begin":
+                return await connection.tools(("answer",))
             return await connection.use("search", {"text": "Anne"})
-        finally:
-            await connection.close()
-
-    return asyncio.run(through())
-
-
-def listed(server, seconds=PATIENCE):
-    """Return the tools of a server."""
-
-    async def through():
-        connection = Connection(ToolSource(server.url, (), (VARIABLE,)), seconds)
-        try:
-            return await connection.tools(("answer",))
         finally:
             await connection.close()
 
@@ -73,7 +62,7 @@ def test_no_other_server_is_asked(manner, at):
     with McpOverHttp() as other, McpOverHttp(manner, at, other.url) as server:
         if at == "begin":
             with pytest.raises(ProviderRefused) as refused:
-                listed(server)
+                used(server, at="begin")
             text = str(refused.value)
         else:
             found = used(server)
@@ -101,7 +90,7 @@ def test_responses_have_an_end(manner, why, at):
     with McpOverHttp(manner, at) as server:
         if at == "begin":
             with pytest.raises(ProviderRefused):
-                listed(server)
+                used(server, at="begin")
         else:
             found = used(server)
             assert found.outcome is ToolOutcome.ERROR

@@ -133,13 +133,6 @@ def test_arguments_are_checked(given_arguments, fault):
     assert (found is None) if fault is None else (fault in found)
 
 
-@pytest.mark.parametrize("written", ["[1]", "{", "nothing", "[" * 100_000])
-def test_arguments_that_are_no_object(written):
-    """Arguments that are not a JSON object are refused with a message."""
-    with pytest.raises(ValueError, match="the arguments are not"):
-        arguments.read(written)
-
-
 @pytest.mark.parametrize(
     ("calls", "spent", "over"),
     [
@@ -191,6 +184,7 @@ def test_search_ranks_by_shared_words():
     assert used("search", text="eats").text == f"<{EX}eats> (property)"
     assert used("search", text="fox", limit=1).outcome is ToolOutcome.TRUNCATED
     assert used("search", text="whale").outcome is ToolOutcome.EMPTY
+    assert "Animal (instances: 3)" in used("schema").text
 
 
 def test_describe_follows_blank_nodes():
@@ -218,11 +212,6 @@ def test_query_shows_results_and_errors():
     assert used("query", sparql="SELECT").outcome is ToolOutcome.ERROR
     for refused in ("DELETE WHERE { ?s ?p ?o }", "SELECT * { SERVICE <http://x/> { ?s ?p ?o } }"):
         assert used("query", sparql=refused).outcome is ToolOutcome.REFUSED
-
-
-def test_schema_names_classes():
-    """The schema has classes with numbers of instances, and their properties."""
-    assert "Animal (instances: 3)" in used("schema").text
 
 
 def test_a_query_that_never_ends_is_an_error():

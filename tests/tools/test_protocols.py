@@ -222,10 +222,15 @@ def test_who_is_asked_for_encrypted_reasoning(model, sampling, included):
     assert responses.request(setup, request("Ask.")).get("include") == included
 
 
-@pytest.mark.parametrize("written", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', "[" * 99])
-def test_arguments_that_cannot_be_sent_back(written):
-    """Arguments that JSON cannot represent are refused, because they cannot be sent back."""
-    with pytest.raises(ValueError, match="the arguments are"):
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        *((text, "are not") for text in ("[1]", "{", "nothing", "[" * 99, "[" * 100_000)),
+        *((f'{{"a": {n}}}', "are") for n in ("NaN", "-Infinity", "1e999")),
+        ('{"a":' * 60 + "1" + "}" * 60, "are nested more than"),
+    ],
+)
+def test_arguments_that_cannot_be_sent_back(written, said):
+    """Arguments that are no JSON object, or that JSON cannot represent, are refused."""
+    with pytest.raises(ValueError, match=f"the arguments {said}"):
         arguments.read(written)
-    with pytest.raises(ValueError, match="nested more than"):
-        arguments.read('{"a":' * 60 + "1" + "}" * 60)

@@ -82,22 +82,16 @@ def plan_with(manner, noted, model="searcher"):
         ("liar", ToolOutcome.ERROR, "boom"),
         ("raises", ToolOutcome.ERROR, "error: "),
         ("dies", ToolOutcome.ERROR, "ended or broke the protocol"),
+        ("flood", ToolOutcome.TRUNCATED, ""),
     ],
 )
 def test_each_manner_gives_a_result(use, manner, outcome, text):
-    """Text, nothing, an image, a false claim, an error and a crash each become a result."""
+    """Text, nothing, an image, a lie, an error, a crash and a flood each become a result."""
     (found,) = use(manner)
 
     assert found.outcome is outcome
     assert text in found.text
-
-
-def test_a_flood_is_cut(use):
-    """The length of a result is limited, and a note says that there was more."""
-    (found,) = use("flood")
-
-    assert found.outcome is ToolOutcome.TRUNCATED
-    assert len(found.text) == LONGEST
+    assert (len(found.text) == LONGEST) is (manner == "flood")
 
 
 def test_a_slow_server_is_an_error(use):

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of hostile answers about OWL ontologies."""
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 
 from kgbench.families.ontology_answers import fenced
 from kgbench.model import Outcome
-from kgbench.testing import hostile as generic
-from tests.execution.judging.hostile import ANY_LIMIT, Hostile, noise
+from kgbench.tasks import catalogue
+from tests.execution.judging.harm import URL, question
+from tests.execution.judging.hostile import Hostile, noise
 from tests.execution.judging.hostile_answers import JUDGED_OR_ENDED
 
 NAMES = ("OwlEntailmentWorld", "OwlJustificationWorld", "OwlRepairWorld", "OwlWritingWorld")
 WRITING = "OwlWritingWorld"
-REFUSED, SCORED = (Outcome.UNPARSABLE,), (Outcome.SCORED,)
-COUNT = 200  # of each family
+REFUSED, USABLE = (Outcome.UNPARSABLE,), (Outcome.SCORED, Outcome.UNPARSABLE)
 SMALL = range(300)
 MANY = range(20_000)
 
@@ -94,27 +93,16 @@ def odd_axioms(url) -> Iterator[str]:
     yield "o:x a owl:Nothing . owl:Nothing a owl:Nothing ."
 
 
-def attacks(name, references: Sequence[str], port) -> Iterator[tuple[str, str, Hostile]]:
-    """Yield ``COUNT`` hostile answers to a family: kind, answer and expected outcomes."""
-    url = f"http://127.0.0.1:{port}/"
-    usable = (*SCORED, *REFUSED)
-    kinds = (
-        ("explosions", answers(*explosions()), REFUSED),
-        ("lists", answers(*lists()), usable),
-        ("odd axioms", answers(*odd_axioms(url)), usable),
-    )
-    own = [
-        (kind, answer, Hostile((), outcomes)) for kind, made, outcomes in kinds for answer in made
+def kinds(name) -> list[Hostile]:
+    """Return hostile answers to a family; those added to a right one may be right."""
+    case = question(f"{name}-natural-3")
+    reference = catalogue.module(name).reference(case)
+    beside = [
+        reference.replace("\n```", f"\n{text}\n```") for text in (*explosions(), *odd_axioms(URL))
     ]
-    # Right answers with hostile axioms added, which need not make them wrong.
-    own += [
-        ("beside", reference.replace("\n```", f"\n{text}\n```"), Hostile((), JUDGED_OR_ENDED))
-        for reference in references
-        for text in (*explosions(), *odd_axioms(url))
+    return [
+        Hostile(answers(*explosions()), REFUSED),
+        Hostile(answers(*lists()), USABLE),
+        Hostile(answers(*odd_axioms(URL)), USABLE),
+        Hostile((*beside, f"```turtle\n{noise(4, 2_000)}\n```"), JUDGED_OR_ENDED),
     ]
-    yield from own
-    rest = generic.answers(
-        [*references, f"```turtle\n{noise(4, 2_000)}\n```"], COUNT, seed=3, url=url
-    )
-    anything = Hostile((), JUDGED_OR_ENDED, ANY_LIMIT)
-    yield from ((kind, answer, anything) for kind, answer in islice(rest, COUNT - len(own)))

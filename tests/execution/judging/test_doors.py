@@ -101,13 +101,9 @@ def test_task_classes_work_behind_closed_doors(engine):
     assert not defects
 
 
-def test_texts_of_tasks_are_read_before():
-    """A judge can use the texts of its task after the lockdown."""
-    assert judge("note").infos["note"] == "read before the doors were closed"
-
-
 def test_children_know_no_keys(monkeypatch):
-    """A child process has only the environment variables that it needs."""
+    """A child process has the texts of its task, and only the environment that it needs."""
+    assert judge("note").infos["note"] == "read before the doors were closed"
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("KGBENCH_TASK_KEY", "secret")
     assert "secret" not in str(judge("environment").infos)

@@ -23,7 +23,7 @@ from tests.execution.judging.hostile import Hostile
 from tests.execution.judging.hostile_answers import hostile_answers
 from tests.execution.judging.hostile_documents import hostile_documents
 from tests.execution.judging.hostile_queries import hostile_queries
-from tests.execution.judging.probing import PATIENCE, PROBE, TASKS, case, listener, nobody_came
+from tests.execution.judging.probing import PATIENCE, TASKS, case, listener, nobody_came
 
 PATIENT = JudgeLimits(PATIENCE, memory_bytes=700 << 20)
 #: Enough for answers that never end anyway.
@@ -133,9 +133,3 @@ def test_every_hostile_answer_has_its_outcome(elsewhere: socket.socket):
     assert not unexpected, "\n".join(unexpected)
     assert nobody_came(elsewhere)
     assert 0 < max(peak) < PATIENT.memory_bytes
-
-
-def test_the_probe_is_where_it_should_be():
-    """The probe has the files of an installed package with a task class."""
-    found = {str(path.relative_to(PROBE)) for path in Path(PROBE).rglob("*.t*")}
-    assert {"kgbench_probe-1.0.dist-info/entry_points.txt", "probe_task/task.ttl"} <= found

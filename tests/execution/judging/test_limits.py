@@ -5,7 +5,7 @@ import pytest
 
 from kgbench.execution.judging import JudgeLimits
 from kgbench.model import Outcome
-from tests.execution.judging.probing import ENDLESS, GREEDY, HASTY, SMALL, judge
+from tests.execution.judging.probing import ENDLESS, GREEDY, HASTY, PATIENT, SMALL, judge
 
 
 def test_an_endless_query_is_ended():
@@ -19,58 +19,33 @@ def test_an_endless_query_is_ended():
     assert (verdict.next_prompt, verdict.feedback) == ("again", "empty-result")
 
 
-def test_an_endless_query_is_ended_in_rdflib():
-    """An endless query in rdflib has the same limits."""
-    verdict = judge(f"query {ENDLESS}", JudgeLimits(HASTY.seconds, engine="rdflib"))
-    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "time")
-
-
-def test_endless_evaluation_while_checking_is_ended():
-    """An engine that starts to evaluate a query while checking it has the same limits."""
-    values = " ".join(f"VALUES ?v{i} {{ {' 1' * 500} }}" for i in range(9))
-    verdict = judge(f"query SELECT (COUNT(*) AS ?n) {{ {values} }}", HASTY)
-    assert (verdict.outcome, verdict.infos["expired"]) == (Outcome.TIMEOUT, True)
-
-
-@pytest.mark.parametrize("answer", ["spin", "nap", f"query-and-dawdle {ENDLESS[:7]} * {{}}"])
-def test_an_endless_judge_is_ended(answer):
-    """An endless judge is ended without scores, even if it holds the interpreter."""
-    verdict = judge(answer, HASTY)
-    assert verdict.outcome == Outcome.TIMEOUT
-    assert verdict.scores == {}
-    assert verdict.infos["limit"] == "time"
-
-
-def test_greedy_queries_hit_the_memory_limit():
-    """A query that exceeds the memory limit ends only its child and counts as one without rows."""
-    verdict = judge(f"query {GREEDY}", SMALL)
-    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
-    assert verdict.infos["expired"]
-
-
-def test_greedy_judges_hit_the_memory_limit():
-    """Memory allocated by Python has the same limit."""
-    verdict = judge("hoard", SMALL)
-    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
-    assert verdict.scores == {}
-
-
-def test_large_answers_hit_the_memory_limit():
-    """An answer that does not fit into memory hits the same limit."""
-    verdict = judge("echo " + "x" * (90 << 20), SMALL)
-    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "memory")
+VALUES = " ".join(f"VALUES ?v{i} {{ {' 1' * 500} }}" for i in range(9))
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("answer", "limits", "limit", "scored"),
     [
-        "SELECT * { FILTER(" + "!" * 200_000 + "true) }",
-        "SELECT * { {}" + " UNION {}" * 100_000 + " }",
+        (f"query {ENDLESS}", JudgeLimits(HASTY.seconds, engine="rdflib"), "time", True),
+        (f"query SELECT (COUNT(*) AS ?n) {{ {VALUES} }}", HASTY, "time", True),  # while checking
+        *((each, HASTY, "time", False) for each in ("spin", "nap")),
+        (f"query-and-dawdle {ENDLESS[:7]} * {{}}", HASTY, "time", False),
+        (f"query {GREEDY}", SMALL, "memory", True),
+        ("hoard", SMALL, "memory", False),
+        ("echo " + "x" * (90 << 20), SMALL, "memory", False),
+        ("query SELECT * { FILTER(" + "!" * 200_000 + "true) }", PATIENT, "stack", True),
+        ("query SELECT * { {}" + " UNION {}" * 100_000 + " }", PATIENT, "stack", True),
     ],
-    ids=["signs", "unions"],
+    ids=[
+        *("rdflib", "checking", "spin", "nap", "dawdle"),
+        *("greedy", "hoard", "large", "signs", "unions"),
+    ],
 )
-def test_deep_queries_hit_the_stack_limit(query):
-    """A query that overflows the engine's stack ends only its child."""
-    verdict = judge(f"query {query}")
-    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, "stack")
-    assert verdict.infos["expired"]
+def test_what_exceeds_a_limit_is_ended(answer, limits, limit, scored):
+    """A query beyond a limit ends only its child and counts as one without rows.
+
+    An endless or greedy judge is ended without scores, even if it holds the interpreter.
+    """
+    verdict = judge(answer, limits)
+    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, limit)
+    assert verdict.infos.get("expired", False) is scored
+    assert verdict.scores == ({"obeyed": 1.0} if scored else {})

@@ -175,7 +175,7 @@ def main() -> None:
             if words in _LISTS
             else build_app(requested, words=(words[1:] or [""]) if requested else ())
         )
-        app()
+        app(prog_name="kgbench")  # also in a child, which `python -m kgbench` starts
     except KgbenchError as error:
         if "--debug" in sys.argv:
             raise

@@ -156,8 +156,8 @@ def _describe(param: Any) -> None:
         if param.metavar is not None:
             param.metavar = param.metavar.replace("[", "").replace("]", "").removesuffix("...")
     param.show_default = param.show_default and "efault" not in (param.help or "")
-    if bounds := param._get_number_range_help_str():  # noqa: SLF001 - typer has no other name
-        param.help += f" Range: {bounds}."
+    if param._get_number_range_help_str():  # noqa: SLF001 - typer has no other name
+        param.help += f" {_bounds(param.min, param.max)}."
         param._get_number_range_help_str = lambda: None  # noqa: SLF001 - leaves the help no room
     if param.metavar is not None:
         return
@@ -175,6 +175,12 @@ def _describe(param: Any) -> None:
     else:
         words = (word for value_type, word in _WORDS.items() if issubclass(kind, value_type))
         param.metavar = next(words, "TEXT")
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    if high is None:
+        return f"At least {low:g}"
+    return f"At most {high:g}" if low is None else f"From {low:g} to {high:g}"
 
 
 def _kind(param: Any) -> type:

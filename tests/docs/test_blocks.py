@@ -26,7 +26,7 @@ TESTED_BY = {
     "exports.md": "plugins/exchange/test_docs.py",
     "papers.md": "plugins/papers/test_reproduction.py",
     "remote-store.md": "store/test_docs.py",
-    "running.md": "engine/test_docs.py",
+    "running.md": "engine/test_accounts.py",
     "text2kgbench.md": "docs/test_text2kg.py",
 } | dict.fromkeys(PAGES, "docs/test_sessions.py")
 #: Pages whose commands need other machines, hours or a release; they are only read here.

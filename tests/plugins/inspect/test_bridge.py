@@ -380,5 +380,5 @@ def test_the_page_names_what_there_is():
 
     assert labels <= catalogue.labelled_tasks().keys()
     assert set(re.findall(r"-T (\w+)=", PAGE)) == {each.arg for each in made.args.args} - {"label"}
-    assert "LOG..." in command("import", "inspect", "--help")
+    assert "{LOG}..." in command("import", "inspect", "--help")
     assert f'\nSUITE = "{inspect_log.SUITE}"\n' in source

@@ -155,8 +155,11 @@ def cases_of(view: View, task: str, suite: str | None = None) -> list[str]:
     )
 
 
-def _example(view: View, cases: list[str]) -> dict[str, str | None] | None:
-    """Return the first prompt of the first case with a dialogue: case, dialogue, text."""
+def _example(view: View, cases: list[str]) -> dict[str, str] | None:
+    """Return the first prompt of the first case with a dialogue: case, dialogue, text.
+
+    ``None`` if there is no dialogue, or if its prompt is withheld.
+    """
     for case in cases:
         dialogue = neighbours.any_of_case(view.database, ox.NamedNode(case))
         if dialogue is not None:
@@ -164,7 +167,7 @@ def _example(view: View, cases: list[str]) -> dict[str, str | None] | None:
             prompt = f"{dialogue}-0-prompt" if "#" in dialogue else f"{dialogue}/0/prompt"
             text = things.text(view, prompt, KGB.text)
             value = None if text is None else things.text(view, text, PROV.value)
-            return {"case": case, "dialogue": dialogue, "prompt": value}
+            return {"case": case, "dialogue": dialogue, "prompt": value} if value else None
     return None
 
 

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from kgbench.pages.rendering import STATIC, time_element
+from kgbench.publish.redaction import RedactionLevel
 from kgbench.serve.app import application
 from kgbench.serve.settings import Settings
 from tests.publish.conftest import command, hasten, publish
@@ -190,16 +191,17 @@ def test_published_pages_tell_no_more_than_before(store, tmp_path):
     assert 2 == ends
 
 
-def test_a_published_task_has_no_example_of_its_own(store, tmp_path):
-    """A published task has no example and links to its dialogues."""
-    publish(store, tmp_path / "site", base="https://example.org/bench/")
+@pytest.mark.parametrize(
+    ("level", "shown"), [(RedactionLevel.GOLD, True), (RedactionLevel.PROMPTS, False)]
+)
+def test_a_published_task_shows_what_is_published(store, tmp_path, level, shown):
+    """The example of a published task is a prompt, unless prompts are withheld."""
+    publish(store, tmp_path / "site", level=level, base="https://example.org/bench/")
     (place,) = (tmp_path / "site" / "task").glob(f"*/*/{TASKS[1]}/*/index.html")
     text = place.read_text(encoding="utf-8")
 
-    assert '<p class="asked">' in text
-    assert "Which role" not in text
-    assert ">Example</h2>" not in text
-    assert "All dialogues:" in text
+    assert (">Example</h2>" in text) is shown
+    assert ("Answer the following question" in text) is shown
     suite = (tmp_path / "site" / "suite" / "kgbench-1" / "index.html").read_text(encoding="utf-8")
     assert "answer a question from a graph" in suite
     assert 'href="../../leaderboard/kgbench-1/"' in suite

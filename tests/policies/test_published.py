@@ -14,7 +14,7 @@ import ruamel.yaml
 
 from kgbench.execution.engines import engine
 from kgbench.model import QueryResult
-from kgbench.plugins.challenges import grasp, spinach
+from kgbench.plugins.challenges import grasp, recorded_questions, spinach
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.means import mean, unanswered
 from kgbench.policies.policy import policy
@@ -177,7 +177,7 @@ def test_grasp(external_data: Path) -> None:
     for file in grasp.read(external_data / "grasp-ck25"):
         differing = set()
         for answer in file.answers:
-            query = grasp.GRASP.query(answer.text)
+            query = recorded_questions.query(answer.text)
             expected = run.results(answer.data["refSparql"], graph, {})
             given = None if query is None else run.results(query, graph, {})
             score = compare(policy("grasp"), Reference(expected), given).scores["f1"]

@@ -104,16 +104,16 @@ def leaderboard(
     return with_published(table, selection.suite, combined.name, display_names(store))
 
 
-def published_sets(suite: str) -> dict[str, tuple[str, str]]:
-    """Return the score sets with printed leaderboards of a suite (IRI): name and source of each."""
+def published_sets() -> dict[tuple[str, str], tuple[str, str]]:
+    """Return name and source of each printed leaderboard, by suite (IRI) and score set."""
     declared = shipped("queries", "papers.ttl")
     found = {}
     for node in declared.instances(KGB.PublishedTable):
         arguments = declared.read(node, KGB.parameters, json.loads) or {}
-        analysis = declared.text(node, KGB.analysisName)
-        if analysis == "leaderboard" and declared.text(node, KGB.suite) == suite:
+        if declared.text(node, KGB.analysisName) == "leaderboard":
+            place = (declared.required(node, KGB.suite), arguments["set"])
             name = declared.required(node, SKOS.notation)
-            found[arguments["set"]] = (name, declared.required(node, DCTERMS.source))
+            found[place] = (name, declared.required(node, DCTERMS.source))
     return found
 
 
@@ -123,11 +123,14 @@ def with_published(table: Table, suite: str, score_set: str, shown: Mapping[str,
     ``shown`` are the display names of the store's models, by their names in the table. Raises
     :class:`~kgbench.errors.QueryError` if no paper prints scores of this suite (IRI) and set.
     """
-    sets = published_sets(suite)
-    if score_set not in sets:
-        known = f"those of the sets {', '.join(sorted(sets))} are" if sets else "none are"
-        raise QueryError(f"no published scores of the set '{score_set}' are known: {known}")
-    name, source = sets[score_set]
+    sets = published_sets()
+    if (suite, score_set) not in sets:
+        known = (f"--suite {iri.rpartition('/')[2]} --set {name}" for iri, name in sorted(sets))
+        raise QueryError(
+            f"no paper prints scores of the suite {suite.rpartition('/')[2]} and the set "
+            f"'{score_set}'; --published goes with {' or '.join(known)}"
+        )
+    name, source = sets[suite, score_set]
     here = {shown.get(str(model), str(model)) for model in table.column("model")}
     rows: list[dict[str, Value]] = [{**row, "source": "this store"} for row in table.records()]
     for printed in printed_rows(name):

@@ -60,10 +60,10 @@ def run_results(store: Store, run: RunInfo, *, whole_store: bool) -> RunResults:
 
 def _published(store: Store, suite: str) -> Table | None:
     """Return the leaderboard of a suite by the first score set of which a paper prints scores."""
-    for score_set in sorted(published_sets(suite)):
+    for score_set in sorted(name for of_suite, name in published_sets() if of_suite == suite):
         with suppress(QueryError):  # the store has no scores of this set
-            of_suite = select(store, suite=suite)
-            table = leaderboard(store, of_suite, set=score_set, published=True)
+            selection = select(store, suite=suite)
+            table = leaderboard(store, selection, set=score_set, published=True)
             return displayed(table, display_names(store))
     return None
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 from random import Random
 
@@ -94,6 +95,7 @@ def shuffled(
     return FriendGraph(persons, knows, special % persons, additional, tuple(numbers), tuple(order))
 
 
+@lru_cache(maxsize=1024)  # the same for all cases of a task
 def turtle_length(persons: int, knows: int, additional: int) -> int:
     """Return the number of characters of the Turtle form, which does not depend on shuffling."""
     positions = tuple(range(persons))

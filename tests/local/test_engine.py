@@ -29,7 +29,9 @@ def ask(model: Managed, text: str = "hello") -> Awaitable[object]:
     return model.ask(Request((text,), CASE, "0"))
 
 
-def with_model(path: Path, steps: Step, end: str = "max_tokens=5&threads=1") -> object:
+def with_model(
+    path: Path, steps: Step, end: str = "max_tokens=5&threads=1&temperature=0"
+) -> object:
     """Do ``steps`` with the model while its engine runs."""
 
     async def work() -> object:

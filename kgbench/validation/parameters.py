@@ -19,9 +19,6 @@ from kgbench.validation.literals import is_well_formed
 from kgbench.validation.paths import list_members
 from kgbench.vocab import RDF, XSD
 
-TARGETS = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
-"""The parameters that select the target nodes of a shape."""
-
 _DIGITS = 100  # most digits of a number of values or characters
 _MISPLACED = {
     "target": (

@@ -72,6 +72,7 @@ FAILURES = (
 EVERY = {
     "chat": ("openai:chat@{url}", OpenAISpeech),
     "responses": ("openai:responses@{url}?api=responses", OpenAISpeech),
+    "own": ("openai:own@{url}?key_env=OWN_GATEWAY_TOKEN", OpenAISpeech),
     "vllm": ("vllm:served@{url}", OpenAISpeech),
     "anthropic": ("anthropic:messages@{url}", AnthropicSpeech),
     "google": ("google:content@{url}", GoogleSpeech),
@@ -134,6 +135,7 @@ def test_no_connector_says_its_key_whatever_fails(tmp_path, monkeypatch):
         models = [spec.format(url=s.url) for spec, s in zip(specs, servers, strict=True)]
         path = configured(tmp_path, models, len(FAILURES), batch=False)
         options = ("run", path, "--store", tmp_path / "store")
+        options += ("--allow-secret", "OWN_GATEWAY_TOKEN")
         said = kgbench("--debug", *options, "--log", tmp_path / "log.jsonl", "-v")
         said += kgbench("--debug", *options, "--model", "chat", "--max-cost", "1")
         monkeypatch.setenv("OPENAI_API_KEY", PLANTED["OPENAI_API_KEY"] + "\x07")

@@ -256,3 +256,21 @@ def test_reads_after_updates_see_them(tmp_path):
     assert list(scratch.iterdir()) == []
     assert not stale
     assert len(tags) > 1
+
+
+def test_half_open_connections_keep_nobody_out(server):
+    """With hundreds of incomplete connections open, every request is answered."""
+    place = urllib.parse.urlsplit(server.url)
+    with contextlib.ExitStack() as opened:
+        for number in range(700):
+            half = opened.enter_context(
+                socket.create_connection((place.hostname, place.port), timeout=PATIENCE)
+            )
+            if number % 2:
+                with contextlib.suppress(OSError):  # its place may already be taken
+                    half.sendall(b"GET /health HTTP/1.1\r\nHost: local")
+        statuses = [ask(server.url, "health")[0] for _ in range(30)]
+        statuses += [query(server.url, LOOKUP)[0] for _ in range(30)]
+        statuses += [query(server.url, "ASK {}")[0] for _ in range(5)]
+
+    assert set(statuses) == {200}

@@ -19,6 +19,7 @@ import pytest
 from kgbench.store import open_reader
 from kgbench.vocab import KGB
 from tests.serve import stores
+from tests.serve.hostile import talk
 from tests.serve.processes import PATIENCE, eventually, memory, serving
 
 pytestmark = pytest.mark.servers
@@ -157,3 +158,34 @@ def test_serving_beside_a_running_benchmark(tmp_path):
     assert counts == sorted(counts)
     assert after < before + 200_000
     assert "Traceback" not in said
+
+
+HOSTILE_PIECES = (
+    b"GET /sparql?query=%ff%fe HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /sparql?query=" + b"A" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
+    b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: " + b"a/b;q=9," * 9_000 + b"\r\n\r\n",
+    b"GET /\xff\xfe\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /%00%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /static/..%2f..%2f..%2fpyproject.toml HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00",
+    b"HEAD /sparql?query=ASK%20%7B%7D&default-graph-uri=%20 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /editor?query=%7B%7B7*7%7D%7D&run=1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /search?q=%00%ff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /compare?a=%ff&b=../../x HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /leaderboard?suite=%27%22%3E HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /ns HTTP/1.1\r\nHost: \r\n\r\n",
+    b"GET /editor?name=search-answers&text=%22%5C HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /editor?name=dialogue-turns&dialogue=nonsense HTTP/1.1\r\nHost: localhost\r\n\r\n",
+)
+
+
+def test_chosen_hostile_requests_do_no_harm(server):
+    """Requests that target typical weaknesses cause no 500 and read no file."""
+    answers = [talk(server.url, data) for data in HOSTILE_PIECES]
+
+    assert not [a[:300] for a in answers if a is None or a.startswith(b"HTTP/1.1 500")]
+    assert not [a for a in answers if b"root:" in a or b"[build-system]" in a]
+    assert "n" in fetch(server.url, COUNT)

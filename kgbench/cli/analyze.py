@@ -126,7 +126,10 @@ def _print(
     from kgbench.scores.selection import select
 
     def choose(opened: Store) -> Selection:
-        return select(opened, suite, pass_, run=run, tasks=task, models=model or "*")
+        printed = bool(arguments.get("published"))  # scores of papers need no results of a store
+        return select(
+            opened, suite, pass_, run=run, tasks=task, models=model or "*", absent=printed
+        )
 
     if explain is None:
         if whole:

@@ -13,7 +13,7 @@ from kgbench import connectors
 from kgbench.errors import TaskError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
-from kgbench.vocab import KGB, SH, SKOS, XSD
+from kgbench.vocab import DCTERMS, KGB, SH, SKOS, XSD
 
 _TRUE = ox.Literal(value=True)
 
@@ -113,13 +113,15 @@ def checked_suite(name: str) -> str:
 
 
 @cache
-def suites_of_results() -> frozenset[str]:
-    """Return the short names of the suites whose cases come from imported results."""
+def suites_of_results() -> Mapping[str, str]:
+    """Return how to import the published results that the cases of suites come from, by suite."""
     declared = shipped("ontology", "suites.ttl")
-    return frozenset(
-        declared.required(suite, SKOS.notation)
-        for suite in declared.subjects(KGB.casesFromResults, _TRUE)
-    )
+    return {
+        declared.required(suite, SKOS.notation): f"`kgbench import {importer} PATH` reads its "
+        f"published results, from {declared.required(suite, DCTERMS.source)}"
+        for suite in declared.instances(KGB.Suite)
+        if (importer := declared.text(suite, KGB.importer)) is not None
+    }
 
 
 @cache

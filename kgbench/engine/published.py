@@ -98,8 +98,8 @@ def whole_suite(
 def no_results(suite: str, reason: str) -> TaskError:
     """Return the error for a suite of imported cases; ``reason`` says why there are none."""
     return TaskError(
-        f"the suite {suite} has the cases of its published results, and {reason}: import them "
-        f"first (`kgbench import --help` lists the formats, `kgbench datasets list` the data sets)"
+        f"the suite {suite} has the cases of its published results, and {reason}: "
+        f"{suites_of_results()[suite]}"
     )
 
 

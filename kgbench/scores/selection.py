@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgbench.config.names import suites_of_judgements
+from kgbench.config.names import suites_of_judgements, suites_of_results
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.rdf.queries import Query
@@ -78,6 +78,7 @@ def select(
     run: str | None = None,
     tasks: str = ALL,
     models: str | Sequence[str] = ALL,
+    absent: bool = False,
 ) -> Selection:
     """Select the scores of one suite, with one pass per dialogue.
 
@@ -85,9 +86,13 @@ def select(
     ``first`` (the pass recorded live or published), ``latest`` (for each dialogue the pass that was
     registered last, by the rule of its task class) or the IRI of a pass. ``run`` is the id, IRI or
     label of the only run that counts; ``tasks`` is a glob over task labels, and ``models`` one or
-    several over model ids or names. Raises :class:`~kgbench.errors.QueryError` when the store holds
-    no runs, or when suite, pass or run are unknown.
+    several over model ids or names. If ``absent`` is ``True``, a ``suite`` of published results
+    that the store lacks is selected, too, without scores. Raises
+    :class:`~kgbench.errors.QueryError` when the store holds no runs, or when suite, pass or run are
+    unknown.
     """
+    if absent and suite in suites_of_results() and suite not in _suites(store).values():
+        return Selection(store.iris.mint("suite", suite=suite), suite, pass_, (), ())
     passes = list(_passes(store).values())
     of_run = None if run is None else find_run(store, run)
     if of_run is not None:
@@ -278,8 +283,9 @@ def _suite(
         for iri, name in suites.items():
             if requested in (iri, name):
                 return iri, name
+        hint = f"; {how}" if (how := suites_of_results().get(requested)) else ""
         raise QueryError(
-            f"there is no suite '{requested}' in {store.location}; there are: {listed}"
+            f"there is no suite '{requested}' in {store.location}; there are: {listed}{hint}"
         )
     for each in passes:
         if each.iri == pass_:

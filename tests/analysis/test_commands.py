@@ -98,6 +98,17 @@ def test_scores_are_set_against_what_is_published(typed, tmp_path):
         typed("analyze", "scaling")
 
 
+def test_printed_scores_need_no_results_of_a_store(typed):
+    """A leaderboard of a paper is printed; other tables of its suite say what to import."""
+    paper = ("leaderboard", "--suite", "llm-kg-bench-3", "--set", "swj-published")
+    rows = json.loads(typed(*paper, "--published", "--json"))["rows"]
+
+    assert {row["source"] for row in rows} == {"published"}
+    assert rows[0]["rank"] == 1
+    with pytest.raises(QueryError, match="llm-kg-bench PATH` reads its published results"):
+        typed(*paper)
+
+
 @pytest.mark.parametrize(
     ("name", "cell"),
     [

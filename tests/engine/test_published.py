@@ -245,7 +245,7 @@ def test_what_cannot_be_executed_is_passed_over(asked_of_wikidata):
 
 def test_a_suite_that_was_not_imported_is_refused(imported):
     """A suite without results, or a task that the suite lacks, is refused."""
-    with pytest.raises(TaskError, match=r"llm-kg-bench-1 has the cases.*import them first"):
+    with pytest.raises(TaskError, match=r"llm-kg-bench-1 has.* llm-kg-bench PATH` reads .* https:"):
         published.whole_suite(imported, "llm-kg-bench-1")
     with pytest.raises(TaskError, match=r"fits Nothing\*: "):
         published.whole_suite(imported, SUITE, tasks=["Nothing*"])

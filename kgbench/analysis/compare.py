@@ -147,7 +147,7 @@ def compare(
         {"margin": margin} if target.clustered else {"samples": samples, "seed": seed}
     )
     return Table(
-        title=f"{a.name} against {b.name}",
+        title=f"{a.shown} against {b.shown}",
         columns=columns,
         rows=tuple(tuple(row.get(c.name) for c in columns) for row in rows),
         notes=tuple(notes),
@@ -389,7 +389,7 @@ def flips(
     higher = all(match.higher_is_better for match in matches.values())
     at_most = "" if higher else ", or at most, where less is better"
     return Table(
-        title=f"Solved by only one of {a.name} (A) and {b.name} (B)",
+        title=f"Solved by only one of {a.shown} (A) and {b.shown} (B)",
         columns=FLIP_COLUMNS,
         rows=tuple(rows),
         notes=(f"Solved is a score of at least {solved:g}{at_most}.",),

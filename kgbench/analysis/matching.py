@@ -17,7 +17,7 @@ from kgbench.analysis.registry import OptionRefused
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
-from kgbench.scores.catalogue import display_names, reaches
+from kgbench.scores.catalogue import reaches
 from kgbench.scores.inference import Estimand
 from kgbench.scores.reading import Score, ScoreRow
 from kgbench.scores.selection import ALL, FIRST, LATEST, Selection, select, shared_suite
@@ -34,6 +34,7 @@ class Side:
     kind: str
     iri: str
     name: str
+    shown: str
 
 
 def sides(store: Store, first: str, second: str) -> tuple[Side, Side]:
@@ -85,18 +86,18 @@ def _candidates(store: Store) -> list[tuple[Side, set[str]]]:
     Models have the names of :meth:`~kgbench.scores.catalogue.Models.fits`, and the display name
     that tables show.
     """
-    display = display_names(store)
     candidates = [
         (
-            Side("model", m.iri, m.name),
-            {m.iri, m.name, m.id, _end(m.iri), display.get(m.name, m.name)},
+            Side("model", m.iri, m.name, m.shown),
+            {m.iri, m.name, m.id, _end(m.iri), m.shown},
         )
         for m in catalogue.models(store).values()
     ]
     for iri, _, kind, started, run, _, _ in queries.rows(store, "list-passes"):
         label = f"{kind} {_end(str(iri))} of {started}"
-        candidates.append((Side("pass", str(iri), label), {str(iri), _end(str(iri))}))
-        side = Side("run", str(run), _end(str(run)))
+        candidates.append((Side("pass", str(iri), label, label), {str(iri), _end(str(iri))}))
+        name = _end(str(run))
+        side = Side("run", str(run), name, name)
         if all(other.iri != side.iri for other, _ in candidates):
             candidates.append((side, {side.iri, side.name}))
     return candidates

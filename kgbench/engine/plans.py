@@ -46,7 +46,7 @@ def plan_of(
         checked_suite(suite)
     if config is not None:
         return configurations.load(config, tasks=tasks, models=models, **chosen)
-    if suite in suites_of_results():
+    if suite is not None and suite in suites_of_results():
         try:
             with reader() as opened:
                 plan = whole_suite(opened, tasks=tasks, models=models, **chosen)

@@ -91,7 +91,7 @@ def select(
     :class:`~kgbench.errors.QueryError` when the store holds no runs, or when suite, pass or run are
     unknown.
     """
-    if absent and suite in suites_of_results() and suite not in _suites(store).values():
+    if absent and suite and suite in suites_of_results().keys() - {*_suites(store).values()}:
         return Selection(store.iris.mint("suite", suite=suite), suite, pass_, (), ())
     passes = list(_passes(store).values())
     of_run = None if run is None else find_run(store, run)

@@ -11,7 +11,6 @@ from kgbench.analysis.compare import compare
 from kgbench.analysis.matching import Match, matches, sides
 from kgbench.pages.board import bar
 from kgbench.pages.snapshot import View
-from kgbench.scores.catalogue import display_names
 from kgbench.scores.inference import AVAILABLE, find_estimand
 from kgbench.scores.selection import select
 from kgbench.tables import Table
@@ -37,7 +36,6 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
     comparisons = [
         {task: of_task.match(estimand) for task, of_task in of_tasks.items()} for of_tasks in values
     ]
-    display = display_names(view)
     tables = [compare(match, *pair) for match, pair in zip(values, pairs, strict=True)]
     cases = _cases(comparisons)
     differing = sorted(
@@ -45,16 +43,13 @@ def side_by_side(view: View, suite: str | None, names: Sequence[str]) -> dict[st
         key=lambda case: (-case["spread"], case["task"], case["case"]),
     )
     return {
-        "sides": [
-            (side.iri, side.name, display.get(side.name, side.name))
-            for side in (first, *(other for _, other in pairs))
-        ],
+        "sides": [(side.iri, side.shown) for side in (first, *(other for _, other in pairs))],
         "cases": differing[:_MOST_CASES],
         "disagreeing": len(differing),
         "compared": len(cases),
         "tasks": _tasks(comparisons),
         "summaries": [
-            summary(table, *(display.get(side.name, side.name) for side in pair))
+            summary(table, *(side.shown for side in pair))
             for table, pair in zip(tables, pairs, strict=True)
         ],
         "tests": [

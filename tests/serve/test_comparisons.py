@@ -91,7 +91,7 @@ def test_scores_lead_to_the_dialogues_they_come_from(view, models):
 def test_more_than_two_models_are_compared_on_what_all_have(view, models):
     """With a third model, each case has three scores, and the first model is tested with each."""
     found = side_by_side(view, None, [models[0], models[1], models[0]])
-    assert [name for _, name, _ in found["sides"]] == [models[0], models[1], models[0]]
+    assert [name for _, name in found["sides"]] == [models[0], models[1], models[0]]
     assert all(len(case["scores"]) == 3 for case in found["cases"])
     assert len(found["tests"]) == 2
 

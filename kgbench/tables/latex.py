@@ -34,7 +34,6 @@ _CHARACTERS = {
     '"': "{''}",
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
-    "-": "-{}",  # two hyphens would become a dash
     "\u2013": "--",
     "—": "---",
     "…": r"\dots{}",
@@ -75,7 +74,8 @@ def render_latex(title: str, grid: Grid, marks: Sequence[bool], notes: Sequence[
 
 def escaped(text: str) -> str:
     """Return one line of text with all characters escaped that are special to LaTeX."""
-    return "".join(map(_character, one_line(text)))
+    hyphens = re.split("(?<=-)(?=-)", one_line(text))  # two of them would become a dash
+    return "{}".join("".join(map(_character, part)) for part in hyphens)
 
 
 def _character(character: str) -> str:

@@ -41,7 +41,7 @@ TABLES = {
 def test_signs_stay_what_they_are():
     """No character begins an argument, a ligature or a command, or changes in an old font."""
     assert escaped("[<0.1]") == r"{[}\textless{}0.1{]}"
-    assert escaped("a--b_c") == r"a-{}-{}b\_c"
+    assert escaped("a--b_c") == r"a-{}-b\_c"
     assert escaped("\u4e2d") == r"\kgbenchcharacter{20013}"
     assert "\x1b" not in escaped("\x1b[1m")
 

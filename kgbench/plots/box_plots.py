@@ -15,11 +15,7 @@ from kgbench.plots.figures import (
     Layout,
     Size,
     create_figure,
-    draw_legend,
-    draw_title,
-    legend_height,
     text_width,
-    title_height,
     wrapped,
 )
 from kgbench.scores import catalogue
@@ -59,11 +55,8 @@ def distributions(
     ``metric`` and ``round`` are as in :func:`~kgbench.analysis.task_scores.task_scores`.
     """
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    names, tasks, metrics = (
-        catalogue.models(store),
-        catalogue.tasks(store),
-        catalogue.metrics(store),
-    )
+    names, tasks = catalogue.models(store), catalogue.tasks(store)
+    metrics = catalogue.metrics(store)
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
     for iri, parts in histograms(store, selection, chosen.values()).items():
         for score, histogram in parts.items():
@@ -131,8 +124,6 @@ def box_plot(table: Table, size: Size | None = None) -> Figure:
     barred = [bars(histogram, gap) for histogram in models.values()]
     greatest = max(count for row in barred for _, count in row)
 
-    handles = _handles(chosen)
-
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         _boxes(axes, models, chosen)
@@ -157,11 +148,14 @@ def box_plot(table: Table, size: Size | None = None) -> Figure:
         axes.grid(visible=False, axis="y")
         axes.set_ylim(len(models) - 0.5, -0.72)
         axes.set_xlim(low - room, high + room)
-        draw_title(figure, table.title, chosen)
-        draw_legend(figure, handles, chosen)
 
-    needed = 0.55 + title_height(table.title, chosen) + legend_height(handles, chosen)
-    return create_figure(draw, size=chosen, height=needed + _ROW * (len(models) + 0.2))
+    return create_figure(
+        draw,
+        size=chosen,
+        height=0.55 + _ROW * (len(models) + 0.2),
+        title=table.title,
+        handles=_handles(chosen),
+    )
 
 
 def _foot(least: float) -> float:

@@ -15,8 +15,6 @@ from kgbench.plots.figures import (
     FigureKind,
     Size,
     create_figure,
-    draw_legend,
-    draw_title,
     legend_height,
     line_style,
     text_width,
@@ -79,10 +77,9 @@ def compass_figure(table: Table, size: Size | None = None) -> Figure:
             frame.draw(axes, rows, chosen)
             _shape(axes, rows, chosen)
             axes.set_title(wrapped(model, 24), fontsize=chosen.points(_NAME))
-        draw_title(figure, table.title, chosen)
-        draw_legend(figure, handles, chosen)
 
-    return create_figure(draw, size=chosen, height=below + (frame.height + above) * down)
+    height = (frame.height + above) * down
+    return create_figure(draw, size=chosen, height=height, title=table.title, handles=handles)
 
 
 def _grid(
@@ -143,10 +140,10 @@ def overlay_figure(table: Table, size: Size | None = None) -> Figure:
         for index, rows in enumerate(by_model.values()):
             xs, ys = _points(rows, [_number(row["mean"]) for row in rows])
             axes.plot(xs, ys, **_look(index), markersize=chosen.points(3.5), zorder=3)
-        draw_title(figure, table.title, chosen)
-        draw_legend(figure, handles, chosen)
 
-    return create_figure(draw, size=chosen, height=frame.height + below)
+    return create_figure(
+        draw, size=chosen, height=frame.height + 0.2, title=table.title, handles=handles
+    )
 
 
 class _Frame:

@@ -73,10 +73,6 @@ class Size:
         """The width in inches at scale 1, by which a figure is laid out."""
         return self.width / self.scale
 
-    def tall(self, needed: float) -> float:
-        """Return the height of a figure that needs ``needed`` inches at scale 1."""
-        return needed * self.scale if self.height is None else self.height
-
     def points(self, size: float) -> float:
         """Scale a size of text or lines in points."""
         return size * self.scale
@@ -126,11 +122,19 @@ def size_of(size: str | tuple[float, float]) -> Size:
     return Size(width, height)
 
 
-def create_figure(draw: Callable[[Figure], None], *, size: Size, height: float) -> Figure:
-    """Create a figure in the common style, drawn by ``draw``.
+def create_figure(
+    draw: Callable[[Figure], None],
+    *,
+    size: Size,
+    height: float,
+    title: str = "",
+    handles: Sequence[Any] = (),
+) -> Figure:
+    """Create a figure in the common style, drawn by ``draw``, with title and legend.
 
-    ``height`` is the height in inches that it needs at scale 1; a height in ``size`` takes
-    precedence.
+    ``height`` is the height in inches that it needs at scale 1 beside :func:`title_height` and
+    :func:`legend_height`; a height in ``size`` takes precedence. The legend of ``handles`` is below
+    the figure.
     """
     import matplotlib as mpl
 
@@ -140,18 +144,19 @@ def create_figure(draw: Callable[[Figure], None], *, size: Size, height: float) 
         settings: Any = mpl.rcParams
         for name in _SCALED:
             settings[name] *= size.scale
-        figure = StyledFigure(figsize=(size.width, size.tall(height)), layout="constrained")
+        needed = height + title_height(title, size) + legend_height(handles, size)
+        tall = needed * size.scale if size.height is None else size.height
+        figure = StyledFigure(figsize=(size.width, tall), layout="constrained")
         draw(figure)
+        if title:
+            figure.suptitle("\n".join(_lines(title, size)), x=0.012, ha="left", fontweight="bold")
+        if handles:
+            columns = _columns(handles, size)
+            figure.legend(handles=list(handles), loc="outside lower center", ncols=columns)
         # Matplotlib creates some ticks only when it writes a file, outside of this context.
         for axes in figure.axes:
             axes.tick_params(labelsize=mpl.rcParams["xtick.labelsize"])
     return figure
-
-
-def draw_title(figure: Figure, title: str, size: Size) -> None:
-    """Set the title of a figure, wrapped to its width; nothing is set for an empty title."""
-    if title:
-        figure.suptitle("\n".join(_lines(title, size)), x=0.012, ha="left", fontweight="bold")
 
 
 def _lines(title: str, size: Size) -> list[str]:
@@ -161,21 +166,17 @@ def _lines(title: str, size: Size) -> list[str]:
 
 
 def title_height(title: str, size: Size) -> float:
-    """Return the height in inches that :func:`draw_title` takes at scale 1."""
+    """Return the height in inches of a title at scale 1."""
     return 0.18 * len(_lines(title, size)) + (0.1 if title else 0.0)
 
 
-def draw_legend(figure: Figure, handles: Sequence[Any], size: Size) -> None:
-    """Put a legend below a figure, in as many columns as fit."""
-    figure.legend(handles=list(handles), loc="outside lower center", ncols=_columns(handles, size))
-
-
 def legend_height(handles: Sequence[Any], size: Size) -> float:
-    """Return the height in inches that :func:`draw_legend` takes at scale 1."""
-    return 0.12 + 0.15 * -(-len(handles) // _columns(handles, size))
+    """Return the height in inches of a legend at scale 1."""
+    return 0.12 + 0.15 * -(-len(handles) // _columns(handles, size)) if handles else 0.0
 
 
 def _columns(handles: Sequence[Any], size: Size) -> int:
+    """Return in how many columns a legend fits below a figure."""
     widest = max((text_width(str(handle.get_label()), 7) for handle in handles), default=0.0)
     return max(1, min(len(handles), int(size.across / (0.45 + widest))))
 

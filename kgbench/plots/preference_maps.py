@@ -12,11 +12,7 @@ from kgbench.plots.figures import (
     FigureKind,
     Size,
     create_figure,
-    draw_legend,
-    draw_title,
-    legend_height,
     text_width,
-    title_height,
     wrapped,
 )
 from kgbench.tables import Table, Value
@@ -49,8 +45,6 @@ def preference_map(table: Table, size: Size | None = None) -> Figure:
         heads = max(text_width(title, _HEAD) for title in columns)
     else:
         heads = 0.12 * max((title.count("\n") + 1 for title in columns), default=1)
-
-    handles = _handles(table, formats)
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
@@ -86,12 +80,14 @@ def preference_map(table: Table, size: Size | None = None) -> Figure:
         axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.set_ylim(len(table.rows) - 0.5, -0.5)
         axes.grid(visible=False)
-        draw_title(figure, table.title, chosen)
-        draw_legend(figure, handles, chosen)
 
-    below = 0.3 + legend_height(handles, chosen)
-    needed = below + title_height(table.title, chosen) + heads + 0.24 * len(table.rows)
-    return create_figure(draw, size=chosen, height=needed)
+    return create_figure(
+        draw,
+        size=chosen,
+        height=0.3 + heads + 0.24 * len(table.rows),
+        title=table.title,
+        handles=_handles(table, formats),
+    )
 
 
 def _part(axes: Any, table: Table, size: Size) -> None:

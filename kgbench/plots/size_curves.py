@@ -16,12 +16,8 @@ from kgbench.plots.figures import (
     FigureKind,
     Size,
     create_figure,
-    draw_legend,
-    draw_title,
-    legend_height,
     line_style,
     text_width,
-    title_height,
     wrapped,
 )
 from kgbench.tables import Table, Value
@@ -85,7 +81,7 @@ def _figure(table: Table, size: Size | None, across_by: str, label: str) -> Figu
     across = 2 if chosen.across >= _WIDE and len(panels) > 1 and len(groups) == 1 else 1
     down = -(-len(panels) // across)
     letters = max(20, int((chosen.across / across - 0.5) / text_width("a", 8.5)))
-    handles = _handles(looks, table)
+    handles = _handles(looks, table) if len(groups) == 1 else ()
 
     def draw(figure: Figure) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -102,13 +98,10 @@ def _figure(table: Table, size: Size | None, across_by: str, label: str) -> Figu
             _limit(axes, [row for rows in series.values() for row in rows])
             if len(groups) > 1:
                 axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
-        draw_title(figure, table.title, chosen)
-        if len(groups) == 1:
-            draw_legend(figure, handles, chosen)
 
-    below = legend_height(handles, chosen) if len(groups) == 1 else 0.0
-    needed = 0.2 + title_height(table.title, chosen) + 2.3 * down + below
-    return create_figure(draw, size=chosen, height=needed)
+    return create_figure(
+        draw, size=chosen, height=0.2 + 2.3 * down, title=table.title, handles=handles
+    )
 
 
 def _handles(looks: dict[str, dict[str, Any]], table: Table) -> list[Any]:

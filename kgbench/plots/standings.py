@@ -11,9 +11,6 @@ from kgbench.plots.figures import (
     FigureKind,
     Size,
     create_figure,
-    draw_legend,
-    draw_title,
-    title_height,
     wrapped,
 )
 from kgbench.tables import Table
@@ -72,11 +69,14 @@ def standings_figure(table: Table, size: Size | None = None) -> Figure:
             )
         _aside(axes, -0.75, "score", "rank", chosen, bold=True)
         axes.set_xlabel("combined score")
-        draw_title(figure, table.title, chosen)
-        draw_legend(figure, _handles(table, rows, complete), chosen)
 
-    needed = 0.95 + title_height(table.title, chosen) + _ROW * (len(rows) + gap + 1)
-    return create_figure(draw, size=chosen, height=needed)
+    return create_figure(
+        draw,
+        size=chosen,
+        height=0.68 + _ROW * (len(rows) + gap + 1),
+        title=table.title,
+        handles=_handles(table, rows, complete),
+    )
 
 
 def _interval(table: Table) -> str:

@@ -12,10 +12,6 @@ from kgbench.plots.figures import (
     FigureKind,
     Size,
     create_figure,
-    draw_legend,
-    draw_title,
-    legend_height,
-    title_height,
     wrapped,
 )
 from kgbench.tables import Table
@@ -75,11 +71,10 @@ def tool_figure(table: Table, size: Size | None = None) -> Figure:
             axes.set_xlabel(label)
             metrics = sorted({str(row["metric"]) for row in rows})
             axes.set_ylabel(f"mean {' / '.join(metrics)}")
-        draw_title(figure, table.title, chosen)
-        draw_legend(figure, handles, chosen)
 
-    needed = 0.3 + title_height(table.title, chosen) + 2.5 * down + legend_height(handles, chosen)
-    return create_figure(draw, size=chosen, height=needed)
+    return create_figure(
+        draw, size=chosen, height=0.3 + 2.5 * down, title=table.title, handles=handles
+    )
 
 
 def _second(rows: list[dict[str, Any]]) -> tuple[str, str]:

@@ -14,9 +14,7 @@ from kgbench.plots.figures import (
     FigureKind,
     Size,
     create_figure,
-    draw_title,
     text_width,
-    title_height,
 )
 from kgbench.tables import Table
 
@@ -100,13 +98,11 @@ def _maps(table: Table, panels: Sequence[_Panel], size: Size | None) -> Figure:
         for down, line in enumerate(lines):
             for across, panel in enumerate(line):
                 _draw(figure.add_subplot(grid[down, across]), panel, chosen, letters)
-        draw_title(figure, table.title, chosen)
         room = int(chosen.across / text_width("a", 7)) - 2
         below = _lines(_MEANING if panels else "No judge was asked.", room)
         figure.supxlabel(below, x=0.012, ha="left", fontsize=chosen.points(7), color="#555555")
 
-    needed = sum(heights) + title_height(table.title, chosen) + 0.45
-    return create_figure(draw, size=chosen, height=needed)
+    return create_figure(draw, size=chosen, height=sum(heights) + 0.45, title=table.title)
 
 
 def _height(panel: _Panel, letters: int) -> float:

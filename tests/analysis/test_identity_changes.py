@@ -113,42 +113,9 @@ def test_an_unchanged_model_needs_no_line():
         assert said(store) == []
 
 
-def test_another_address_is_said():
-    """A run that continues with a server at another address says both, in their order."""
-    with (
-        open_store("memory:") as store,
-        LoopbackServer(OpenAISpeech()) as one,
-        LoopbackServer(OpenAISpeech()) as other,
-    ):
-        hold(store, plan_of(one))
-        hold(store, plan_of(other))  # nothing is left to ask there
-        assert said(store) == []
-        hold(store, plan_of(other, iterations=3))
-        assert len(one.ledger) == 2
-        assert said(store) == [
-            f"small was called at several addresses: {one.url}, then {other.url}"
-        ]
-
-
-def test_answers_reused_from_another_address_are_said():
-    """Reused answers name the address and the run that they come from."""
-    with (
-        open_store("memory:") as store,
-        LoopbackServer(OpenAISpeech()) as one,
-        LoopbackServer(OpenAISpeech()) as other,
-    ):
-        hold(store, plan_of(one, name="first"))
-        hold(store, plan_of(other, name="second"), reuse_answers=True, run=None)
-        assert other.ledger == []
-        assert said(store)[1:] == [
-            f"2 answers of small were reused from {one.url} (first), not from {other.url}"
-        ]
-        hold(store, plan_of(one, name="third"), reuse_answers=True, run=None)
-        assert not any("reused" in line for line in said(store))
-
-
-def test_another_address_in_another_run_is_said():
-    """A table over the store would take both for one model."""
+@pytest.mark.parametrize("in_one_run", [True, False], ids=["in one run", "in two runs"])
+def test_several_addresses_are_said(in_one_run):
+    """A table over the store would take the models at both addresses for one."""
     with (
         open_store("memory:") as store,
         LoopbackServer(OpenAISpeech()) as one,
@@ -156,10 +123,12 @@ def test_another_address_in_another_run_is_said():
     ):
         hold(store, plan_of(one, name="first"))
         assert said(store) == []
-        hold(store, plan_of(other, name="second"), run=None)
-        assert said(store) == [
-            f"small is at {other.url} in this run, but at {one.url} in others of this store"
-        ]
+        if in_one_run:
+            hold(store, plan_of(other, iterations=3, name="first"))
+        else:
+            hold(store, plan_of(other, name="second"), run=None)
+        urls = ", ".join(sorted([one.url, other.url]))
+        assert said(store) == [f"small has several addresses in this store: {urls}"]
 
 
 def test_an_imported_run_has_no_changes():

@@ -8,21 +8,20 @@ dialogue with several answers, the last one counts.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Annotated, Any, TypeAlias
 
-from kgbench.analysis.outcomes import count_errors
+from kgbench.analysis.outcomes import count_errors, dialogue_counts
 from kgbench.analysis.registry import Option, Purpose, analysis
 from kgbench.model import TOLERANCE
-from kgbench.policies.means import mean, unanswered
-from kgbench.policies.policy import Policy
+from kgbench.policies.policy import Policy, mean, unanswered
 from kgbench.policies.policy import policies as all_policies
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
-from kgbench.scores.reading import score_rows, selection_test
+from kgbench.scores.reading import score_rows
 from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Ref, Table, Value
@@ -84,19 +83,24 @@ def ranks(store: Store, selection: Selection) -> Table:
     judged, dialogues = read(store, selection)
     judging = [policy for name, policy in all_policies().items() if name in judged]
     models = catalogue.models(store)
-    missing = _missing(store, selection)
+    missing = _by_model(
+        {
+            cell: each.failed
+            for cell, each in count_errors(store, selection, catalogue.tasks(store)).items()
+        }
+    )
+    counts = _by_model(dialogue_counts(store, selection))
     of_models = sorted({dialogue.model for dialogue in dialogues.values()})
     notes: list[str] = [] if judging else [_NONE]
-    means: dict[str, dict[str, float]] = {}
-    counts = _counts(store, selection)
+    cells: dict[str, dict[str, Value]] = {
+        model: {"model": models.name(model), "n": counts[model]} for model in of_models
+    }
     for policy in judging:
-        means[policy.name] = {}
+        means: dict[str, float] = {}
         for model in of_models:
             answers = [a for d, a in judged[policy.name].items() if dialogues[d].model == model]
             scored = [answer for answer in answers if answer.scores]
-            lacking = missing.get(model, 0)
-            scores = [answer.scores for answer in scored] + [unanswered(policy)] * lacking
-            ordered = [bool(answer.infos.get("ordered")) for answer in scored] + [False] * lacking
+            lacking = missing[model]
             if len(answers) + lacking < counts[model]:
                 notes.append(
                     f"{policy.name} has judged {len(answers)} of {counts[model] - lacking} answers "
@@ -108,41 +112,24 @@ def ranks(store: Store, selection: Selection) -> Table:
                     f"{policy.name} gives {len(answers) - len(scored)} answers of "
                     f"{models.name(model)} no score."
                 )
+            scores = [answer.scores for answer in scored] + [unanswered(policy)] * lacking
+            ordered = [bool(answer.infos.get("ordered")) for answer in scored] + [False] * lacking
             if scores:
-                means[policy.name][model] = mean(policy, scores, ordered)[policy.main]
-    placed = {
-        name: dict(zip(by_model, ranks_of([*by_model.values()]), strict=True))
-        for name, by_model in means.items()
-    }
-    order = sorted(of_models, key=lambda model: _order(model, judging, placed, models.name(model)))
-    rows = tuple(
-        (
-            models.name(model),
-            counts[model],
-            *(
-                cell
-                for policy in judging
-                for cell in (means[policy.name].get(model), placed[policy.name].get(model))
-            ),
-        )
-        for model in order
-    )
-    columns = (
-        Column("model", "Model"),
-        Column("n", "n", Kind.COUNT),
-        *(
-            column
-            for policy in judging
-            for column in (
-                Column(policy.name, policy.label, Kind.SCORE),
-                Column(f"{policy.name}_rank", f"Rank ({policy.label})", Kind.COUNT),
-            )
-        ),
-    )
-    return Table(
+                means[model] = mean(policy, scores, ordered)[policy.main]
+        for model, rank in zip(of_models, ranks_of([*map(means.get, of_models)]), strict=True):
+            cells[model] |= {policy.name: means.get(model), f"{policy.name}_rank": rank}
+    columns = [Column("model", "Model"), Column("n", "n", Kind.COUNT)]
+    for policy in judging:
+        columns.append(Column(policy.name, policy.label, Kind.SCORE))
+        columns.append(Column(f"{policy.name}_rank", f"Rank ({policy.label})", Kind.COUNT))
+
+    def order(row: Mapping[str, Value]) -> tuple[list[Any], str]:
+        return [row[f"{policy.name}_rank"] or inf for policy in judging], str(row["model"])
+
+    return Table.of(
         "Ranks under comparison policies",
         columns,
-        rows,
+        sorted(cells.values(), key=order),
         notes=tuple(notes),
         reason=None if judging else _NONE,
         queries=(
@@ -252,28 +239,12 @@ def _passes(
     return [(by_iri[iri], tuple(sorted(graphs.values()))) for iri, graphs in graphs_of.items()]
 
 
-def _missing(store: Store, selection: Selection) -> dict[str, int]:
-    """Count the dialogues of each model that ended without an answer."""
-    counts: dict[str, int] = defaultdict(int)
-    for (model, _), errors in count_errors(store, selection, catalogue.tasks(store)).items():
-        counts[model] += errors.failed
-    return counts
-
-
-def _counts(store: Store, selection: Selection) -> dict[str, int]:
-    """Count the dialogues of each model."""
-    counts: dict[str, int] = defaultdict(int)
-    selected = selection_test(store, selection)
-    for row in queries.run(store, "dialogue-counts", runGraph=list(selection.run_graphs)):
-        if selected(row["model"].value, row["task"].value):
-            counts[row["model"].value] += int(row["count"].value)
-    return counts
-
-
-def _order(
-    model: str, judging: Sequence[Policy], placed: Mapping[str, Mapping[str, int | None]], name: str
-) -> tuple[list[float], str]:
-    return [placed[policy.name].get(model) or inf for policy in judging], name
+def _by_model(counts: Mapping[tuple[str, str], int]) -> Counter[str]:
+    """Add up counts by model and task to counts by model."""
+    by_model = Counter[str]()
+    for (model, _), count in counts.items():
+        by_model[model] += count
+    return by_model
 
 
 def _query(answers: Iterable[PolicyScores]) -> str:

@@ -22,8 +22,8 @@ from kgbench.policies import ties
 from kgbench.policies.blank_nodes import compare_changes
 from kgbench.policies.compare import Comparison, Reference, compare
 from kgbench.policies.policy import ON_VARIANTS, policies
-from kgbench.policies.terms import parse_term as read_term
 from kgbench.policies.values import by_value
+from kgbench.policies.values import parse_term as read_term
 from kgbench.rdf import canonical_json, digest
 from kgbench.tasks import typed_answers
 from kgbench.variants import mentions, triples

@@ -8,8 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from kgbench.model import Json
-from kgbench.policies.blank_nodes import row_texts
-from kgbench.policies.node_numbers import Row
+from kgbench.policies.blank_nodes import Row, row_texts
 from kgbench.scoring.agreement import Agreement, agreement
 
 LISTED: Final = 50  # lines of each kind that infos list; all are scored

@@ -15,8 +15,7 @@ from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.model import Executor, Json, Verdict
-from kgbench.policies.blank_nodes import RowComparison, row_texts
-from kgbench.policies.node_numbers import Row
+from kgbench.policies.blank_nodes import Row, RowComparison, row_texts
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import texts
 

@@ -18,8 +18,7 @@ from kgbench.families import frame, queries
 from kgbench.families.comparing import LONGEST, listed
 from kgbench.families.frame import DrawnFamily, Feedback
 from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, TaskModule, Verdict
-from kgbench.policies.blank_nodes import RowComparison, compare_rows
-from kgbench.policies.node_numbers import Row
+from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows
 from kgbench.policies.policy import policy
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import graphs, texts, typed_answers

@@ -8,7 +8,7 @@ from typing import Final
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Json, QueryResult
-from kgbench.policies.terms import Term, format_term, parse_term
+from kgbench.policies.values import Term, format_term, parse_term
 from kgbench.vocab import XSD
 
 _LITERALS: Final = frozenset(("literal", "typed-literal"))  # the second is of the draft of 2007

@@ -21,7 +21,7 @@ from kgbench.policies import ties
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import Policy
 from kgbench.policies.results import from_json, to_json
-from kgbench.policies.terms import Term, format_term
+from kgbench.policies.values import Term, format_term
 from kgbench.policies.whole_rows import TieGroup
 from kgbench.tasks import catalogue, graphs
 

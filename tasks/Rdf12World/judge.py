@@ -19,8 +19,7 @@ from kgbench.families.comparing import listed
 from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.families.sparql import Vocabulary, judge_query, prepare
 from kgbench.model import Case, Executor, Json, Task, TaskModule, Verdict
-from kgbench.policies.blank_nodes import RowComparison, compare_rows
-from kgbench.policies.node_numbers import Row
+from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows
 from kgbench.rdf.triple_terms import OPENS, cells
 from kgbench.vocab import RDF
 from kgbench.worlds.generator import World, check_instances, world_of

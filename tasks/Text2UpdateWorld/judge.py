@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from kgbench.families.sparql import WritingFamily
-from kgbench.policies.node_numbers import Row
+from kgbench.policies.blank_nodes import Row
 
 from .cases import Updates
 

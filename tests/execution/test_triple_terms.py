@@ -8,8 +8,7 @@ import pytest
 
 from kgbench.execution.engines import engine
 from kgbench.policies.results import from_json, to_json
-from kgbench.policies.terms import Term, format_term, parse_term
-from kgbench.policies.values import by_value
+from kgbench.policies.values import Term, by_value, format_term, parse_term
 from kgbench.rdf import triple_terms
 from kgbench.testing.executor import PlainExecutor
 

@@ -96,7 +96,6 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "net.limits",
         "on_demand",
         "policies.blank_nodes",
-        "policies.node_numbers",
         "policies.policy",
         "policies.results",
         "rdf",

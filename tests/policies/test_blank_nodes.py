@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from rdflib.compare import isomorphic
 
 from kgbench.model import QueryResult
-from kgbench.policies.blank_nodes import compare_changes, compare_rows, pair_blank_nodes
-from kgbench.policies.node_numbers import node_numbers
+from kgbench.policies.blank_nodes import (
+    compare_changes,
+    compare_rows,
+    node_numbers,
+    pair_blank_nodes,
+)
 
 TERMS = st.sampled_from(["<urn:a>", "<urn:b>", '"1"', "_:a", "_:b", "_:c", "_:d"])
 SUBJECTS = st.sampled_from(["<urn:a>", "<urn:b>", "_:a", "_:b", "_:c", "_:d"])

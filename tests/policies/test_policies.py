@@ -11,8 +11,7 @@ from kgbench.model import QueryResult
 from kgbench.policies.compare import Comparison, Reference, compare
 from kgbench.policies.policy import policies, policy
 from kgbench.policies.results import from_bindings, from_json, to_json
-from kgbench.policies.terms import format_term, parse_term
-from kgbench.policies.values import by_value
+from kgbench.policies.values import by_value, format_term, parse_term
 from kgbench.policies.whole_rows import TieGroup
 from kgbench.rdf.declared import quads
 from kgbench.vocab import XSD

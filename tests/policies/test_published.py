@@ -16,8 +16,7 @@ from kgbench.execution.engines import engine
 from kgbench.model import QueryResult
 from kgbench.plugins.challenges import grasp, recorded_questions, spinach
 from kgbench.policies.compare import Reference, compare
-from kgbench.policies.means import mean, unanswered
-from kgbench.policies.policy import policy
+from kgbench.policies.policy import mean, policy, unanswered
 from kgbench.policies.results import from_json
 from kgbench.policies.ties import reference
 from kgbench.tasks.typed_answers import from_weights

@@ -21,7 +21,7 @@ from kgbench.families.Text2SparqlToolsWorld.cases import (
 )
 from kgbench.families.Text2SparqlToolsWorld.judge import family
 from kgbench.plugins.agents.graph_questions import GIVE_UP
-from kgbench.policies.terms import parse_term
+from kgbench.policies.values import parse_term
 from kgbench.tasks import catalogue, graphs
 from kgbench.worlds import generator, questions
 from kgbench.worlds.generator import World

@@ -9,7 +9,7 @@ import pytest
 
 from kgbench.execution.oxigraph import OxigraphExecutor
 from kgbench.model import Outcome
-from kgbench.policies.terms import parse_term
+from kgbench.policies.values import parse_term
 from kgbench.tasks import catalogue, typed_answers
 from tests.support.tool_play import cases, play
 

@@ -19,8 +19,7 @@ from kgbench.families.frame import Family
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.plugins.challenges import w3c_tests
 from kgbench.plugins.challenges.w3c_tests import EVALUATION, SYNTAX, W3cTest
-from kgbench.policies.blank_nodes import RowComparison, compare_rows
-from kgbench.policies.node_numbers import Row
+from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows
 from kgbench.rdf.triple_terms import cells
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.single_words import read_word

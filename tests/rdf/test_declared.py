@@ -102,6 +102,7 @@ def test_metrics_take_what_they_lack_from_templates(short: Declared) -> None:
 def test_metrics_supersede_those_of_the_version_before(short: Declared) -> None:
     """A new version of a class supersedes each metric, unless it was added in this version."""
     assert short.required(ox.NamedNode(f"{PLACE}2/f1"), KGB.supersedes) == f"{PLACE}1/f1"
+    assert short.required(ox.NamedNode(f"{PLACE}2/max_f1"), KGB.supersedes) == f"{PLACE}1/max_f1"
     assert short.text(ox.NamedNode(f"{PLACE}2/new"), KGB.supersedes) is None
 
 

@@ -146,10 +146,10 @@ def compare(
     options: dict[str, Value] = (
         {"margin": margin} if target.clustered else {"samples": samples, "seed": seed}
     )
-    return Table(
-        title=f"{a.shown} against {b.shown}",
-        columns=columns,
-        rows=tuple(tuple(row.get(c.name) for c in columns) for row in rows),
+    return Table.of(
+        f"{a.shown} against {b.shown}",
+        columns,
+        rows,
         notes=tuple(notes),
         queries=QUERIES,
         context={"a": a.iri, "b": b.iri, **inference_.context, **options, "solved": solved},
@@ -196,7 +196,7 @@ def _row(
         "difference": mean_a - mean_b,
         **tested,
         "effect": (
-            cohens_dz(*(Histogram.of(_differences(match)) for match in matches))
+            cohens_dz(*(Histogram.of(match.differences) for match in matches))
             if paired
             else cohens_d(first, second, mean_a - mean_b)
         ),
@@ -216,10 +216,6 @@ def means(matches: Sequence[Match]) -> tuple[float, float]:
     """Return the mean of each side, in which tasks weigh the same."""
     a, b = zip(*(match.means for match in matches), strict=True)
     return math.fsum(a) / len(a), math.fsum(b) / len(b)
-
-
-def _differences(match: Match) -> list[float]:
-    return [pair.difference for pair in match.pairs]
 
 
 def _sides(matches: list[Match], estimand: Estimand) -> tuple[Clusters, ...]:
@@ -305,33 +301,25 @@ def _independent(matches: list[Match], samples: int, seed: int) -> dict[str, Val
     bounds = Bounds.around(match.bounds for match in matches)
     mean_a, mean_b = means(matches)
     if all(match.paired for match in matches):
-        pairs = [pair for match in matches for pair in match.pairs]
-        differences = [pair.difference for pair in pairs]
+        differences = [difference for match in matches for difference in match.differences]
         test = paired_test(differences)
         between = score_interval(Histogram.of(differences), bounds.differences)
-        resampled = bootstrap_means(
-            _units([(p.a[0], p.difference) for p in pairs]), samples=samples, seed=seed
-        )
+        of_pairs = [(p.a[0], p.difference) for match in matches for p in match.pairs]
+        resampled = bootstrap_means(_units(of_pairs), samples=samples, seed=seed)
     else:
         values_a, values_b = (Histogram.of(values) for values in _values(matches))
         test = t_test(values_a, values_b)
         between = difference_interval(values_a, values_b, bounds)
-        resampled = [
-            x - y
-            for x, y in zip(
-                *(
-                    bootstrap_means(
-                        _units(
-                            [(i, i.value) for match in matches for i in match.compared_rows()[side]]
-                        ),
-                        samples=samples,
-                        seed=seed + side,
-                    )
-                    for side in (0, 1)
-                ),
-                strict=True,
+        sides = zip(*(match.compared_rows() for match in matches), strict=True)
+        drawn = (
+            bootstrap_means(
+                _units([(row, row.value) for rows in side for row in rows]),
+                samples=samples,
+                seed=seed + number,
             )
-        ]
+            for number, side in enumerate(sides)
+        )
+        resampled = [a - b for a, b in zip(*drawn, strict=True)]
     interval = percentile_interval(resampled, mean_a - mean_b)
     return {
         "ci_low": None if between is None else between.low,

@@ -12,18 +12,17 @@ cases of both sides are clusters. Only metrics of the same name are compared.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kgbench.analysis.compare import cluster_test
-from kgbench.analysis.matching import Match, TaskValues
+from kgbench.analysis.matching import TaskValues
 from kgbench.analysis.registry import EstimandName, Metric, Purpose, Round, analysis
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
-from kgbench.scores.catalogue import MetricInfo, TaskInfo
-from kgbench.scores.inference import CASES, Estimand, inference
-from kgbench.scores.reading import CHOOSING, ROWS, Score, ScoreRow
+from kgbench.scores.inference import CASES, inference
+from kgbench.scores.reading import CHOOSING, ROWS, ScoreRow
 from kgbench.scores.selection import Selection
 from kgbench.scores.selectors import chosen_rows, chosen_scores, score_name
 from kgbench.statistics.significance import holm
@@ -86,49 +85,63 @@ def contamination(
     if not inference_.estimand.clustered:
         raise QueryError(f"'{estimand}' treats dialogues as independent: name another estimand")
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    tasks, metrics, models = (
-        catalogue.tasks(store),
-        catalogue.metrics(store),
-        catalogue.models(store),
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
+    metrics = catalogue.metrics(store)
+    scored_by = {task: score_name(score, metrics) for task, score in chosen.items()}
+    relations = sorted(
+        (r for r in declared(store) if scored_by.get(r.published, "") == scored_by.get(r.twin)),
+        key=lambda r: (tasks[r.published].name, r.names, tasks[r.twin].name),
     )
-    relations = [relation for relation in declared(store) if _comparable(relation, chosen, metrics)]
-    needed_tasks = {task for relation in relations for task in (relation.published, relation.twin)}
+    needed = {task: chosen[task] for r in relations for task in (r.published, r.twin)}
     of_cell: dict[tuple[str, str], list[ScoreRow]] = defaultdict(list)
-    for row in (
-        chosen_rows(store, selection, {t: chosen[t] for t in needed_tasks}) if needed_tasks else ()
-    ):
+    for row in chosen_rows(store, selection, needed) if needed else ():
         of_cell[row.model, row.task].append(row)
-    names = case_names(store, {tasks[task].task_class for task in needed_tasks})
+    classes = sorted({tasks[task].task_class for task in needed})
+    names = {
+        case: str(name) for case, name, _ in queries.rows(store, "case-names", taskClass=classes)
+    }
     rows: list[dict[str, Value]] = []
-    matches: list[Match] = []
+    left_out = 0
     for model in sorted({model for model, _ in of_cell}, key=models.name):
-        for relation in sorted(relations, key=lambda relation: _order(relation, tasks)):
-            published_rows, twin_rows = (
-                of_cell.get((model, relation.published)),
-                of_cell.get((model, relation.twin)),
+        for relation in relations:
+            first, second = (
+                # Cases with the same name count as the same case of the same task.
+                [
+                    row._replace(task=relation.published, case=names.get(row.case, row.case))
+                    for row in of_cell.get((model, task), ())
+                ]
+                for task in (relation.published, relation.twin)
             )
-            if published_rows and twin_rows:
-                score = chosen[relation.published]
-                match = _match(
-                    published_rows, twin_rows, names, metrics[score.metric], inference_.estimand
-                )
-                matches.append(match)
-                labels: dict[str, Value] = {
-                    "model": models.name(model),
-                    "task": tasks[relation.published].name,
-                    "twin": tasks[relation.twin].name,
-                    "names": relation.names,
-                    "metric": score_name(score, metrics),
-                }
-                rows.append(labels | _cells(match, inference_.estimand))
+            if not first or not second:
+                continue
+            bounds = metrics[chosen[relation.published].metric].bounds
+            match = TaskValues(first, second, bounds).match(inference_.estimand)
+            if match.paired:
+                left_out += len(match.rest_a) + len(match.rest_b)
+            of_published, of_twins = match.compared_rows()
+            mean_published, mean_twin = match.means
+            cells: dict[str, Value] = {
+                "model": models.name(model),
+                "task": tasks[relation.published].name,
+                "twin": tasks[relation.twin].name,
+                "names": relation.names,
+                "metric": scored_by[relation.published],
+                "paired": "yes" if match.paired else "no",
+                "n_published": len(of_published),
+                "n_twin": len(of_twins),
+                "mean_published": mean_published,
+                "mean_twin": mean_twin,
+                "difference": mean_published - mean_twin,
+            }
+            rows.append(cells | cluster_test([match], inference_.estimand, None))
     ps = [row["p"] if isinstance(row["p"], float) else None for row in rows]
     for cells, corrected in zip(rows, holm(ps), strict=True):
         cells["p_holm"] = corrected
-    return Table(
-        title=f"Published cases and their twins ({selection.suite_name})",
-        columns=COLUMNS,
-        rows=tuple(tuple(row.get(column.name) for column in COLUMNS) for row in rows),
-        notes=(inference_.note, *(_notes(rows, matches) if rows else (_NONE,))),
+    return Table.of(
+        f"Published cases and their twins ({selection.suite_name})",
+        COLUMNS,
+        rows,
+        notes=(inference_.note, *(_notes(rows, left_out) if rows else (_NONE,))),
         reason=None if rows else _NONE,
         queries=QUERIES,
         context={
@@ -145,67 +158,11 @@ def declared(store: Store) -> list[Twins]:
     return [Twins(*map(str, row)) for row in queries.rows(store, "twins")]
 
 
-def case_names(store: Store, classes: Iterable[str]) -> dict[str, str]:
-    """Return the names of the cases (IRIs) of some task classes (IRIs); some cases have none."""
-    class_iris = sorted(classes)
-    return {
-        str(case): str(name)
-        for case, name, _ in queries.rows(store, "case-names", taskClass=class_iris)
-    }
-
-
-def _comparable(
-    relation: Twins, chosen: Mapping[str, Score], metrics: Mapping[str, MetricInfo]
-) -> bool:
-    """Return whether both tasks are selected, and scored by metrics of the same name."""
-    if relation.published not in chosen or relation.twin not in chosen:
-        return False
-    first, second = (
-        score_name(chosen[task], metrics) for task in (relation.published, relation.twin)
-    )
-    return first == second
-
-
-def _order(relation: Twins, tasks: Mapping[str, TaskInfo]) -> tuple[str, str, str]:
-    return tasks[relation.published].name, relation.names, tasks[relation.twin].name
-
-
-def _match(
-    published: Sequence[ScoreRow],
-    twins: Sequence[ScoreRow],
-    names: Mapping[str, str],
-    metric: MetricInfo,
-    estimand: Estimand,
-) -> Match:
-    """Match published values with those of twins by the names of cases."""
-    task = published[0].task
-    first, second = (
-        [row._replace(task=task, case=names.get(row.case, row.case)) for row in rows]
-        for rows in (published, twins)
-    )
-    return TaskValues(first, second, metric.bounds).match(estimand)
-
-
-def _cells(match: Match, estimand: Estimand) -> dict[str, Value]:
-    published_rows, twin_rows = match.compared_rows()
-    mean_published, mean_twin = match.means
-    return {
-        "paired": "yes" if match.paired else "no",
-        "n_published": len(published_rows),
-        "n_twin": len(twin_rows),
-        "mean_published": mean_published,
-        "mean_twin": mean_twin,
-        "difference": mean_published - mean_twin,
-        **cluster_test([match], estimand, None),
-    }
-
-
-def _notes(rows: Sequence[Mapping[str, Value]], matches: Sequence[Match]) -> Iterator[str]:
+def _notes(rows: Sequence[Mapping[str, Value]], left_out: int) -> Iterator[str]:
     yield "Published - twins is above 0 where a model does better on published cases."
     yield "A difference shows that new names matter, but not why."
-    partly = sum(len(m.rest_a) + len(m.rest_b) for m in matches if m.paired)
-    if partly:
-        yield f"The comparison leaves out {partly} dialogues without a partner."
+    if left_out:
+        yield f"The comparison leaves out {left_out} dialogues without a partner."
     unpaired = sorted({str(row["task"]) for row in rows if row["paired"] == "no"})
     if unpaired:
         yield f"No case and twin share a name, so these are not paired: {', '.join(unpaired)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, NamedTuple
 
 from kgbench.analysis.registry import EstimandName, Metric, Option, Purpose, Round, analysis
@@ -16,7 +16,7 @@ from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import TaskInfo
 from kgbench.scores.inference import CASES, inference
-from kgbench.scores.reading import BY_CASE, CHOOSING, Item, repetitions
+from kgbench.scores.reading import BY_CASE, CHOOSING, Item, Score, repetitions
 from kgbench.scores.selection import Selection
 from kgbench.scores.selectors import chosen_scores, parts_by_task, score_name
 from kgbench.statistics.histogram import Histogram
@@ -24,37 +24,51 @@ from kgbench.statistics.intervals import mean_interval
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
 
-COLUMNS: Final = (
-    Column("family", "Family"),
+_LABELS: Final = (
     Column("series", "Tasks"),
     Column("metric", "Metric"),
     Column("model", "Model"),
-    Column("level", "Level", Kind.COUNT),
+)
+_MEANS: Final = (
     Column("n", "n", Kind.COUNT),
     Column("mean", "Mean", Kind.SCORE),
     Column("clusters", "Clusters", Kind.COUNT),
+)
+_SPREAD: Final = (
     Column("ci_low", "95 % from", Kind.SCORE),
     Column("ci_high", "to", Kind.SCORE),
     Column("sd", "SD", Kind.SCORE),
 )
-QUERIES: Final = (*CHOOSING, "task-parameters", *BY_CASE)
+_LEVEL: Final = Column("level", "Level", Kind.COUNT)
+COLUMNS: Final = (Column("family", "Family"), *_LABELS, _LEVEL, *_MEANS, *_SPREAD)
+_SIZE: Final = Column("size", "Size", Kind.COUNT)
+_HALF: Final = Column("half_width", "Half width", Kind.SCORE)
+SIZE_COLUMNS: Final = (*_LABELS, _SIZE, *_MEANS, _HALF, *_SPREAD)
+INTERVALS = ("score", "student")
 LEVEL: Final = "level"
 _NONE: Final = (
     "No model was scored on a task with a level of difficulty: tasks about generated worlds have "
     "one, such as ClaimCheckWorld-natural-1."
 )
-_ALL: Final = "all"
+_NO_SIZES: Final = (
+    "No model was scored on tasks that differ in a declared problem size, such as "
+    "RdfFriendCount-turtle-1 and RdfFriendCount-turtle-2."
+)
 
 
-class TaskLevel(NamedTuple):
-    """The position of a task: its family, the series of its other parameters, and its level."""
+class Place(NamedTuple):
+    """The position of tasks on a curve: their family, the series of the curve, and a number.
+
+    Values of tasks at the same place are pooled. ``task`` keeps tasks apart that are not.
+    """
 
     family: str
     series: str
-    level: int
+    number: int
+    task: str | None = None
 
 
-def task_levels(store: Store) -> dict[str, TaskLevel]:
+def task_levels(store: Store) -> dict[str, Place]:
     """Return the family, series and level of each task (IRI) that has a level."""
     families: dict[str, dict[str, dict[str, Json]]] = defaultdict(dict)
     for task, _, _, family, text in queries.rows(store, "task-parameters"):
@@ -62,7 +76,7 @@ def task_levels(store: Store) -> dict[str, TaskLevel]:
         if isinstance(values, dict) and type(values.get(LEVEL)) is int:
             families[str(family)][str(task)] = values
     return {
-        task: TaskLevel(family, series, of_family[task][LEVEL])
+        task: Place(family, series, of_family[task][LEVEL])
         for family, of_family in families.items()
         for task, series in _series(of_family).items()
     }
@@ -78,19 +92,38 @@ def _series(tasks: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
     distinguishing: list[str] = []
     for name in names:
         values = [parameters.get(name) for parameters in tasks.values()]
-        if len(set(map(repr, values))) > 1 or all(
-            isinstance(parameters, str) for parameters in values
-        ):
+        if len(set(map(repr, values))) > 1 or all(isinstance(value, str) for value in values):
             distinguishing.append(name)
     return {
-        task: ", ".join(_label(name, values[name]) for name in distinguishing if name in values)
-        or _ALL
+        task: ", ".join(
+            str(values[name]) if isinstance(values[name], str) else f"{name} {values[name]}"
+            for name in distinguishing
+            if name in values
+        )
+        or "all"
         for task, values in tasks.items()
     }
 
 
-def _label(name: str, value: Json) -> str:
-    return value if isinstance(value, str) else f"{name} {value}"
+def series_of(task: TaskInfo) -> str | None:
+    """Return the name of a task without its size; ``None`` where no size is declared.
+
+    ``TurtleFriendCount-16`` belongs to the series ``TurtleFriendCount``.
+    """
+    return None if task.size is None else task.name.removesuffix(f"-{task.size}")
+
+
+def task_sizes(tasks: Mapping[str, TaskInfo]) -> dict[str, Place]:
+    """Return the series and size of each of ``tasks`` (by IRI) whose series has several sizes."""
+    places = {
+        iri: Place("", series, task.size, iri)
+        for iri, task in tasks.items()
+        if task.size is not None and (series := series_of(task)) is not None
+    }
+    sizes_of: dict[str, set[int]] = defaultdict(set)
+    for place in places.values():
+        sizes_of[place.series].add(place.number)
+    return {iri: place for iri, place in places.items() if len(sizes_of[place.series]) > 1}
 
 
 @analysis(
@@ -115,73 +148,17 @@ def difficulty(
     """
     claims = Claims(inference(estimand))
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    steps_of_tasks = {task: step for task, step in task_levels(store).items() if task in chosen}
-    metrics, names = catalogue.metrics(store), catalogue.models(store)
-    scores = {task: chosen[task] for task in steps_of_tasks}
-    cases_of: dict[tuple[TaskLevel, str, str], dict[Item, Histogram]] = defaultdict(dict)
-    for (model, task), cases in by_task(repetitions(store, selection, scores)).items():
-        if names.fits(model, selection.models):
-            cases_of[steps_of_tasks[task], chosen[task].metric, model] |= cases
-    labels = {chosen[task].metric: score_name(chosen[task], metrics) for task in steps_of_tasks}
-    of_rows = [Row(cases, metrics[measured].bounds) for (_, measured, _), cases in cases_of.items()]
-    rows: list[tuple[Value, ...]] = []
-    for (step, measured, model), row, claimed in zip(
-        cases_of, of_rows, claims.make(of_rows), strict=True
-    ):
-        labels_of_row = (step.family, step.series, labels[measured], names.name(model), step.level)
-        rows.append((*labels_of_row, *_statistics(row.pooled, claimed)))
-    return Table(
-        title=f"Scores by level of difficulty ({selection.suite_name})",
-        columns=COLUMNS,
-        rows=tuple(_ordered(rows)),
+    places = {task: level for task, level in task_levels(store).items() if task in chosen}
+    rows = _rows(store, selection, chosen, places, claims)
+    return Table.of(
+        f"Scores by level of difficulty ({selection.suite_name})",
+        COLUMNS,
+        rows,
         notes=claims.notes if rows else (_NONE,),
         reason=None if rows else _NONE,
-        queries=QUERIES,
-        context={
-            **selection.context,
-            "metric": metric or "main",
-            "round": round,
-            **claims.context,
-        },
+        queries=(*CHOOSING, "task-parameters", *BY_CASE),
+        context=_context(selection, metric, round, claims),
     )
-
-
-def _statistics(values: Histogram, claimed: Claim) -> tuple[Value, ...]:
-    return (values.n, values.mean, claimed.number, claimed.low, claimed.high, values.sd)
-
-
-def _ordered(rows: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
-    """Sort rows by family, series, metric, model and level."""
-    return sorted(rows, key=lambda row: (*map(str, row[:4]), f"{row[4]:020}"))
-
-
-SIZE_COLUMNS = (
-    Column("series", "Tasks"),
-    Column("metric", "Metric"),
-    Column("model", "Model"),
-    Column("size", "Size", Kind.COUNT),
-    Column("n", "n", Kind.COUNT),
-    Column("mean", "Mean", Kind.SCORE),
-    Column("clusters", "Clusters", Kind.COUNT),
-    Column("half_width", "Half width", Kind.SCORE),
-    Column("ci_low", "95 % from", Kind.SCORE),
-    Column("ci_high", "to", Kind.SCORE),
-    Column("sd", "SD", Kind.SCORE),
-)
-SIZE_QUERIES = (*CHOOSING, *BY_CASE)
-INTERVALS = ("score", "student")
-_NO_SIZES = (
-    "No model was scored on tasks that differ in a declared problem size, such as "
-    "RdfFriendCount-turtle-1 and RdfFriendCount-turtle-2."
-)
-
-
-def series_of(task: TaskInfo) -> str | None:
-    """Return the name of a task without its size; ``None`` where no size is declared.
-
-    ``TurtleFriendCount-16`` belongs to the series ``TurtleFriendCount``.
-    """
-    return None if task.size is None else task.name.removesuffix(f"-{task.size}")
 
 
 @analysis("sizes", Purpose.COMPARE, parts=parts_by_task, figure="kgbench.plots.size_curves:SIZES")
@@ -208,58 +185,88 @@ def sizes(
     >>> results.select(models="*noisy*", tasks="*-turtle-*").sizes().column("size")
     [1000, 2000]
     """
-    claims = Claims(inference(estimand, "student" if interval == "student" else None))
+    student = interval == "student"
+    claims = Claims(inference(estimand, "student" if student else None))
     if interval not in INTERVALS:
         raise QueryError(f"there is no interval '{interval}'; there are: {', '.join(INTERVALS)}")
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    chosen_tasks = {iri: task for iri, task in catalogue.tasks(store).items() if iri in chosen}
-    by_series: dict[str, dict[str, TaskInfo]] = {}
-    for iri, task in chosen_tasks.items():
-        series = series_of(task)
-        if series is not None:
-            by_series.setdefault(series, {})[iri] = task
-    grown = {s: t for s, t in by_series.items() if len({task.size for task in t.values()}) > 1}
-    metrics = catalogue.metrics(store)
-    names = catalogue.models(store)
-    scores = {iri: chosen[iri] for of_series in grown.values() for iri in of_series}
-    of_rows = {
-        (model, iri): Row(cases, metrics[chosen[iri].metric].bounds)
-        for (model, iri), cases in by_task(repetitions(store, selection, scores)).items()
-        if names.fits(model, selection.models)
-    }
-    of_each = [row.pooled for row in of_rows.values()]
-    if interval == "student":
-        claimed = [claims.made_by("student", _student(pooled)) for pooled in of_each]
-    else:
-        claimed = claims.make([*of_rows.values()])
-    rows: list[tuple[Value, ...]] = []
-    for (model, iri), pooled, made in zip(of_rows, of_each, claimed, strict=True):
-        label = score_name(chosen[iri], metrics)
-        labels = (series_of(chosen_tasks[iri]), label, names.name(model), chosen_tasks[iri].size)
-        rows.append((*labels, *_of_size(pooled, made)))
-    return Table(
-        title=f"Scores by problem size ({selection.suite_name})",
-        columns=SIZE_COLUMNS,
-        rows=tuple(sorted(rows, key=lambda row: [str(v) for v in row[:3]] + [f"{row[3]:020}"])),
+    places = task_sizes({i: task for i, task in catalogue.tasks(store).items() if i in chosen})
+    rows = _rows(store, selection, chosen, places, claims, student=student)
+    return Table.of(
+        f"Scores by problem size ({selection.suite_name})",
+        SIZE_COLUMNS,
+        rows,
         notes=claims.notes if rows else (_NO_SIZES,),
         reason=None if rows else _NO_SIZES,
-        queries=SIZE_QUERIES,
-        context={
-            **selection.context,
-            "metric": metric or "main",
-            "round": round,
-            **claims.context,
-        },
+        queries=(*CHOOSING, *BY_CASE),
+        context=_context(selection, metric, round, claims),
     )
 
 
-def _student(values: Histogram) -> Claim:
-    """Return the mean with its interval by Student's t, with single dialogues as clusters."""
-    interval = mean_interval(values)
-    return Claim(values.n, values.mean, values.standard_error, *(interval or (None, None)))
+def _context(
+    selection: Selection, metric: str | None, round: str | None, claims: Claims
+) -> dict[str, Value]:
+    return {
+        **selection.context,
+        "metric": metric or "main",
+        "round": round,
+        **claims.context,
+    }
 
 
-def _of_size(values: Histogram, claimed: Claim) -> tuple[Value, ...]:
-    low, high = claimed.low, claimed.high
-    half = None if low is None or high is None else (high - low) / 2
-    return (values.n, values.mean, claimed.number, half, low, high, values.sd)
+def _rows(
+    store: Store,
+    selection: Selection,
+    chosen: Mapping[str, Score],
+    places: Mapping[str, Place],
+    claims: Claims,
+    *,
+    student: bool = False,
+) -> list[dict[str, Value]]:
+    """Return the cells of each place, metric and model, with intervals by ``claims``.
+
+    The intervals are by Student's t over single dialogues if ``student``. ``level`` and ``size``
+    are the number of the place.
+    """
+    metrics, names = catalogue.metrics(store), catalogue.models(store)
+    cases_of: dict[tuple[Place, str, str], dict[Item, Histogram]] = defaultdict(dict)
+    read = repetitions(store, selection, {task: chosen[task] for task in places})
+    for (model, task), cases in by_task(read).items():
+        if names.fits(model, selection.models):
+            cases_of[places[task], chosen[task].metric, model] |= cases
+    labels = {chosen[task].metric: score_name(chosen[task], metrics) for task in places}
+    curves = [Row(cases, metrics[measured].bounds) for (_, measured, _), cases in cases_of.items()]
+    claimed = _student(curves, claims) if student else claims.make(curves)
+    rows: list[dict[str, Value]] = []
+    for (place, measured, model), row, claim in zip(cases_of, curves, claimed, strict=True):
+        low, high, pooled = claim.low, claim.high, row.pooled
+        rows.append(
+            {
+                "family": place.family,
+                "series": place.series,
+                "metric": labels[measured],
+                "model": names.name(model),
+                "level": place.number,
+                "size": place.number,
+                "n": pooled.n,
+                "mean": pooled.mean,
+                "clusters": claim.number,
+                "half_width": None if low is None or high is None else (high - low) / 2,
+                "ci_low": low,
+                "ci_high": high,
+                "sd": pooled.sd,
+            }
+        )
+    labels_of = ("family", "series", "metric", "model")
+    return sorted(rows, key=lambda row: [*(str(row[n]) for n in labels_of), f"{row['level']:020}"])
+
+
+def _student(rows: Sequence[Row], claims: Claims) -> list[Claim]:
+    """Return means with their intervals by Student's t, with single dialogues as clusters."""
+    claimed = []
+    for row in rows:
+        values = row.pooled
+        ends = mean_interval(values) or (None, None)
+        claim = Claim(values.n, values.mean, values.standard_error, *ends)
+        claimed.append(claims.made_by("student", claim))
+    return claimed

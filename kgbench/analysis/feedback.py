@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from kgbench.analysis.registry import Arguments, EstimandName, Purpose, analysis
 from kgbench.errors import QueryError
@@ -26,7 +26,7 @@ from kgbench.scores.reading import CHOOSING, ROWS, Score, ScoreRow, score_rows
 from kgbench.scores.selection import ALL as EVERY_TASK
 from kgbench.scores.selection import Selection
 from kgbench.statistics.histogram import Histogram, mean
-from kgbench.statistics.intervals import DIFFERENCE_NOTE, Bounds, Interval, score_interval
+from kgbench.statistics.intervals import DIFFERENCE_NOTE, Bounds, score_interval
 from kgbench.statistics.significance import paired_test
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
@@ -54,33 +54,8 @@ COLUMNS = (
 QUERIES = (*CHOOSING, *ROWS, "feedback-kinds")
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreHistory:
-    """The scores of one dialogue, round by round; ``row`` is the score of its first answer."""
-
-    scores: tuple[float, ...]
-    higher_is_better: bool
-    row: ScoreRow
-
-    @property
-    def first(self) -> float:
-        """The score of the first answer."""
-        return self.scores[0]
-
-    @property
-    def last(self) -> float:
-        """The score of the last answer."""
-        return self.scores[-1]
-
-    @property
-    def best(self) -> float:
-        """The best score of any answer."""
-        return max(self.scores) if self.higher_is_better else min(self.scores)
-
-    @property
-    def worse_at_end(self) -> bool:
-        """Whether the last answer is worse than the first."""
-        return self.last < self.first if self.higher_is_better else self.last > self.first
+Course: TypeAlias = Sequence[ScoreRow]
+"""The scores of one dialogue, round by round."""
 
 
 def _parts(store: Store, selection: Selection, _: Arguments) -> dict[str, list[Score]]:
@@ -114,7 +89,7 @@ def feedback(
             else f"no task that matches '{selection.tasks}' has several rounds"
         )
     kinds = _first_feedback(store, selection)
-    groups: dict[tuple[str, str, str], list[ScoreHistory]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[Course]] = defaultdict(list)
     for (model, task, dialogue), course in _courses(store, selection, watched).items():
         kind = kinds.get(dialogue)
         groups[task, model, ALL].append(course)
@@ -128,7 +103,7 @@ def feedback(
             names.name(model),
             kind,
             watched[task].name,
-            *_statistics(courses, _gains(watched[task]), inference_.estimand),
+            *_statistics(courses, watched[task], inference_.estimand),
         )
         for (task, model, kind), courses in groups.items()
         if names.fits(model, selection.models)
@@ -177,56 +152,44 @@ def _first_feedback(store: Store, selection: Selection) -> dict[str, str]:
 
 def _courses(
     store: Store, selection: Selection, watched: dict[str, MetricInfo]
-) -> dict[tuple[str, str, str], ScoreHistory]:
+) -> dict[tuple[str, str, str], Course]:
+    """Return the course of each dialogue whose first answer has a score."""
     scores: dict[tuple[str, str, str], dict[int, ScoreRow]] = defaultdict(dict)
     for row in score_rows(store, selection, [metric.iri for metric in watched.values()]):
         base = watched.get(row.task)
         if base is not None and base.iri == row.metric and row.round is not None:
             scores[row.model, row.task, row.dialogue][row.round] = row
     return {
-        key: ScoreHistory(
-            tuple(by_round[k].value for k in sorted(by_round)),
-            watched[key[1]].higher_is_better,
-            by_round[0],
-        )
+        key: [by_round[k] for k in sorted(by_round)]
         for key, by_round in scores.items()
         if 0 in by_round
     }
 
 
-def _gains(metric: MetricInfo) -> Bounds:
-    """Return the range of gains: the best answer of a dialogue is never worse than the first."""
-    low, high = metric.bounds.differences
-    return Bounds(0.0, high) if metric.higher_is_better else Bounds(low, 0.0)
-
-
 def _statistics(
-    courses: Sequence[ScoreHistory], bounds: Bounds, estimand: Estimand
+    courses: Sequence[Course], metric: MetricInfo, estimand: Estimand
 ) -> tuple[Value, ...]:
-    gains = [course.best - course.first for course in courses]
-    return (
-        len(courses),
-        mean(course.first for course in courses),
-        mean(course.last for course in courses),
-        mean(course.best for course in courses),
-        Histogram.of(gains).mean,
-        *_claim(courses, gains, bounds, estimand),
-        sum(gain != 0 for gain in gains) / len(courses),
-        sum(course.worse_at_end for course in courses) / len(courses),
-    )
-
-
-def _claim(
-    courses: Sequence[ScoreHistory], gains: Sequence[float], bounds: Bounds, estimand: Estimand
-) -> tuple[Value, ...]:
-    """Return clusters, both ends of the interval, p, and the reason for a missing claim."""
-    changes = [course.last - course.first for course in courses]
+    best_of = max if metric.higher_is_better else min
+    firsts, lasts = ([course[k].value for course in courses] for k in (0, -1))
+    bests = [best_of(row.value for row in course) for course in courses]
+    gains = [best - first for first, best in zip(firsts, bests, strict=True)]
+    changes = [last - first for first, last in zip(firsts, lasts, strict=True)]
+    worse = sum(change < 0 if metric.higher_is_better else change > 0 for change in changes)
+    low, high = metric.bounds.differences
+    # The best answer of a dialogue is never worse than the first.
+    bounds = Bounds(0.0, high) if metric.higher_is_better else Bounds(low, 0.0)
     if estimand.clustered:
-        rows = [course.row for course in courses]
+        rows = [course[0] for course in courses]
         clusters = estimand.clusters(zip(rows, gains, strict=True))
-        ends: Interval | tuple[None, None] = clusters.interval(bounds) or (None, None)
         changed = estimand.clusters(zip(rows, changes, strict=True))
-        return (clusters.number, *ends, changed.p, estimand.no_claim(changed))
-    test, interval = paired_test(changes), score_interval(Histogram.of(gains), bounds)
-    ends = interval or (None, None)
-    return (len(gains), *ends, None if test is None else test.p, None)
+        number, interval = clusters.number, clusters.interval(bounds)
+        p, no_claim = changed.p, estimand.no_claim(changed)
+    else:
+        number, interval = len(gains), score_interval(Histogram.of(gains), bounds)
+        test = paired_test(changes)
+        p, no_claim = None if test is None else test.p, None
+    return (
+        *(len(courses), mean(firsts), mean(lasts), mean(bests), Histogram.of(gains).mean),
+        *(number, *(interval or (None, None)), p, no_claim),
+        *(sum(gain != 0 for gain in gains) / len(courses), worse / len(courses)),
+    )

@@ -10,7 +10,7 @@ others, but exists in one format only, would look like a preference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -136,8 +136,8 @@ def format_tests(
     values = histograms(store, selection, needed_scores)
     if not values:
         raise QueryError(f"no model has scores on the tasks that '{declared.name}' compares")
-    single = [
-        FormatTest(
+    single = {
+        (names.name(model), label): FormatTest(
             names.name(model),
             label,
             Histogram.pooled(parts[s] for s in first if s in parts),
@@ -146,31 +146,14 @@ def format_tests(
         )
         for model, parts in values.items()
         for label, (first, second) in sides.items()
-    ]
-    return pairs, _with_totals(single)
+    }
+    models, columns = sorted({model for model, _ in single}), list(sides)
 
-
-def _with_totals(single: list[FormatTest]) -> list[FormatTest]:
-    models = sorted({contest.model for contest in single})
-    columns = list(dict.fromkeys(contest.column for contest in single))
-    pool = _Pool(single)
-    contests_ = []
-    for model in [*models, ALL_MODELS]:
-        of_model = models if model == ALL_MODELS else [model]
-        contests_ += [pool.contest(model, of_model, column, [column]) for column in columns]
-        contests_.append(pool.contest(model, of_model, ALL_TASKS, columns))
-    return contests_
-
-
-class _Pool:
-    def __init__(self, single: Iterable[FormatTest]) -> None:
-        self._by = {(contest.model, contest.column): contest for contest in single}
-
-    def contest(self, model: str, models: list[str], column: str, columns: list[str]) -> FormatTest:
-        """Pool the values of several models and columns, where both formats have values."""
-        parts = [self._by[m, c] for m in models for c in columns]
-        if column == ALL_TASKS or model == ALL_MODELS:
-            parts = [part for part in parts if part.has_both]
+    def pooled(model: str, column: str) -> FormatTest:
+        """Pool the values of models and columns where both formats have values."""
+        of_models = models if model == ALL_MODELS else [model]
+        of_columns = columns if column == ALL_TASKS else [column]
+        parts = [part for m in of_models for c in of_columns if (part := single[m, c]).has_both]
         return FormatTest(
             model,
             column,
@@ -178,6 +161,12 @@ class _Pool:
             Histogram.pooled(part.second for part in parts),
             Bounds.around(part.bounds for part in parts),
         )
+
+    return pairs, [
+        single.get((model, column)) or pooled(model, column)
+        for model in [*models, ALL_MODELS]
+        for column in [*columns, ALL_TASKS]
+    ]
 
 
 def _parts(store: Store, _: Selection, arguments: Arguments) -> dict[str, list[Score]]:
@@ -224,7 +213,7 @@ def format_preference(
 def format_preference_table(
     store: Store,
     selection: Selection,
-    declared: FormatComparison | None = None,
+    formats: FormatComparison,
     *,
     alpha: float = 0.05,
     strong: float = 0.01,
@@ -234,24 +223,17 @@ def format_preference_table(
     A cell names the preferred format where p is below ``alpha``, in ``**`` where p is below
     ``strong``, and is ``-`` otherwise; it is empty where a format has no values.
     """
-    declared = declared or find_comparison()
     inference_ = inference(by=METHOD, confidence=None, alpha=alpha)
-    pairs, all_contests = format_tests(store, selection, declared)
-    labels = [pair.label for pair in pairs]
+    pairs, all_contests = format_tests(store, selection, formats)
     by_model: dict[str, dict[str, Value]] = {}
     for contest in all_contests:
-        mark = _mark(contest, declared.formats, alpha, strong)
-        by_model.setdefault(contest.model, {})[contest.column] = mark
-    columns = [Column("model", "Model")]
-    columns += [Column(label, label, Kind.MARK) for label in [*labels, ALL_TASKS]]
-    rows = [
-        (model, *(marks[column.name] for column in columns[1:]))
-        for model, marks in by_model.items()
-    ]
-    return Table(
-        title=f"Format preference: {declared.label} ({selection.suite_name})",
-        columns=tuple(columns),
-        rows=tuple(rows),
+        cells = by_model.setdefault(contest.model, {"model": contest.model})
+        cells[contest.column] = _mark(contest, formats.formats, alpha, strong)
+    labels = [*(pair.label for pair in pairs), ALL_TASKS]
+    return Table.of(
+        f"Format preference: {formats.label} ({selection.suite_name})",
+        (Column("model", "Model"), *(Column(label, label, Kind.MARK) for label in labels)),
+        by_model.values(),
         notes=(
             inference_.note,
             f"A format is named at p < {alpha:g}, in bold at p < {strong:g}.",
@@ -260,9 +242,9 @@ def format_preference_table(
         queries=QUERIES,
         context={
             **selection.context,
-            "comparison": declared.name,
-            "first_format": declared.formats[0],
-            "second_format": declared.formats[1],
+            "comparison": formats.name,
+            "first_format": formats.formats[0],
+            "second_format": formats.formats[1],
             **inference_.context,
             "strong": strong,
         },
@@ -305,20 +287,8 @@ def format_preference_details(
         ALL_MODELS in contest.model or contest.column == ALL_TASKS for contest in all_contests
     ]
     corrected = holm([None if t is None or p else t.p for t, p in zip(tests, pooled, strict=True)])
-    rows: list[tuple[Value, ...]] = []
+    rows: list[dict[str, Value]] = []
     for contest, test, p_holm in zip(all_contests, tests, corrected, strict=True):
-        interval = difference_interval(contest.first, contest.second, contest.bounds)
-        statistics: Mapping[str, Value] = (
-            {}
-            if test is None
-            else {
-                "difference": test.difference,
-                "ci_low": None if interval is None else interval.low,
-                "ci_high": None if interval is None else interval.high,
-                "t": test.statistic,
-                "p": test.p,
-            }
-        )
         cells: dict[str, Value] = {
             "model": contest.model,
             "tasks": contest.column,
@@ -328,16 +298,19 @@ def format_preference_details(
             "mean_second": contest.second.mean,
             "p_holm": p_holm,
             "d": cohens_d(contest.first, contest.second),
-            **statistics,
         }
-        rows.append(tuple(cells.get(column.name) for column in _DETAILS))
+        if test is not None:
+            ends = difference_interval(contest.first, contest.second, contest.bounds)
+            cells["ci_low"], cells["ci_high"] = ends or (None, None)
+            cells |= {"difference": test.difference, "t": test.statistic, "p": test.p}
+        rows.append(cells)
     first, second = declared.formats
     heads = {"n_first": f"n {first}", "mean_first": f"Mean {first}"}
     heads |= {"n_second": f"n {second}", "mean_second": f"Mean {second}"}
-    return Table(
-        title=f"Format preference, details: {declared.label} ({selection.suite_name})",
-        columns=tuple(Column(c.name, heads.get(c.name, c.title), c.kind) for c in _DETAILS),
-        rows=tuple(rows),
+    return Table.of(
+        f"Format preference, details: {declared.label} ({selection.suite_name})",
+        [Column(c.name, heads.get(c.name, c.title), c.kind) for c in _DETAILS],
+        rows,
         notes=(
             inference_.note,
             "p (Holm) is corrected over the tests of single models on single tasks.",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated
 
 from kgbench import resources
@@ -149,12 +148,11 @@ def with_published(table: Table, suite: str, score_set: str, shown: Mapping[str,
 
     rows.sort(key=lambda row: (counted(row) is None, -(counted(row) or 0.0)))
     places = ranks([counted(row) for row in rows])
-    columns = (*table.columns, SOURCE)
-    placed = ({**row, "rank": place} for row, place in zip(rows, places, strict=True))
-    return replace(
-        table,
-        columns=columns,
-        rows=tuple(tuple(row.get(column.name) for column in columns) for row in placed),
+    return Table.of(
+        table.title,
+        (*table.columns, SOURCE),
+        [{**row, "rank": place} for row, place in zip(rows, places, strict=True)],
+        queries=table.queries,
         notes=(*table.notes, f"Published: {source}; printed with two decimals, no intervals."),
         context={**table.context, "published": True},
     )

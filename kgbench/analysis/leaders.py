@@ -29,7 +29,7 @@ from kgbench.analysis.ranking import (
 from kgbench.analysis.standings import (
     Standing,
     standings,
-    table_of,
+    standings_table,
 )
 from kgbench.errors import QueryError
 from kgbench.scores import catalogue
@@ -96,7 +96,7 @@ def leaders(
     counted = {iri: task for iri, task in tasks.items() if iri in scored} if common else tasks
     metrics = catalogue.metrics(store)
     weights = combined.weights(counted, metrics)
-    table = table_of(store, selection, combined, all_standings, common=common)
+    table = standings_table(store, selection, combined, common=common, of=all_standings)
     units = _units(store, selection, weights)
     paired = test == "paired"
     name = DIALOGUES if paired else check_estimand(estimand or combined.estimand or AVAILABLE)

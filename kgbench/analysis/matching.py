@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -107,45 +107,29 @@ def _end(iri: str) -> str:
     return iri.rpartition("/")[2]
 
 
-def _named(side: Side, names: set[str]) -> set[str]:
-    """Return the names that a glob can match: not IRIs, and models also without connector."""
-    called = {name for name in names if "://" not in name}
-    return called | {name.partition(":")[2] for name in called if side.kind == "model"}
-
-
-def _without_connector(name: str, names: set[str]) -> bool:
-    """Return whether ``name`` is a model without connector: ``gpt-4o`` of ``openai:gpt-4o``."""
-    return any(
-        name == known_name.partition(":")[2] for known_name in names if "://" not in known_name
-    )
-
-
 def _find(candidates: list[tuple[Side, set[str]]], name: str) -> Side:
-    # Exact names in tables take precedence over ids, which several models can share.
-    exact = [side for side, _ in candidates if name in (side.name, side.iri)]
-    exact = exact or [side for side, names in candidates if name in names]
-    matching = exact or [
-        side
-        for side, names in candidates
-        if side.kind != "model" and any(n.startswith(name) for n in names)
-    ]
-    if len(matching) == 1:
-        return matching[0]
-    if not matching:
-        matching = [
-            side
-            for side, names in candidates
-            if side.kind == "model" and _without_connector(name, names)
-        ] or [
-            side
-            for side, names in candidates
-            if any(fnmatchcase(known, name) for known in _named(side, names))
-        ]
+    """Return the side called ``name``; the first kind of name that fits any side decides."""
+
+    def called(side: Side, names: set[str]) -> set[str]:
+        """Return the names that a glob can match: not IRIs, and models also without connector."""
+        texts = {known for known in names if "://" not in known}
+        return texts | {text.partition(":")[2] for text in texts if side.kind == "model"}
+
+    tests: tuple[Callable[[Side, set[str]], bool], ...] = (
+        # Exact names in tables take precedence over ids, which several models can share.
+        lambda side, _: name in (side.name, side.iri),
+        lambda _, names: name in names,
+        lambda side, names: side.kind != "model" and any(n.startswith(name) for n in names),
+        lambda side, names: side.kind == "model" and name in called(side, names),
+        lambda side, names: any(fnmatchcase(known, name) for known in called(side, names)),
+    )
+    for fits in tests:
+        matching = [side for side, names in candidates if fits(side, names)]
         if len(matching) == 1:
             return matching[0]
-    if matching:
-        listed = ", ".join(f"{side.kind} <{side.iri}>" for side in matching[:6])
-        raise QueryError(f"'{name}' is ambiguous: {listed}")
+        if matching:
+            listed = ", ".join(f"{side.kind} <{side.iri}>" for side in matching[:6])
+            raise QueryError(f"'{name}' is ambiguous: {listed}")
     models = ", ".join(side.name for side, _ in candidates if side.kind == "model")
     raise QueryError(f"the store has no model, run or pass '{name}'; models: {models}")
 
@@ -212,6 +196,11 @@ class Match:
     bounds: Bounds = UNBOUNDED
     higher_is_better: bool = True
     same_answers: bool = False
+
+    @property
+    def differences(self) -> list[float]:
+        """The differences of the means of pairs, A minus B."""
+        return [pair.difference for pair in self.pairs]
 
     @property
     def paired(self) -> bool:

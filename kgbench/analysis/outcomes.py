@@ -179,6 +179,16 @@ def count_errors(
     return {pair: errors_ for pair, errors_ in counts.items() if selected(*pair) and any(errors_)}
 
 
+def dialogue_counts(store: Store, selection: Selection) -> Counter[tuple[str, str]]:
+    """Count the selected dialogues by model and task (IRIs), whatever became of them."""
+    selected, counts = selection_test(store, selection), Counter[tuple[str, str]]()
+    for row in queries.run(store, "dialogue-counts", runGraph=list(selection.run_graphs)):
+        cell = (row["model"].value, row["task"].value)
+        if selected(*cell):
+            counts[cell] += int(row["count"].value)
+    return counts
+
+
 def _complete(store: Store, selection: Selection) -> Counter[tuple[str, str]]:
     """Count the complete dialogues of runs by model and task (IRIs)."""
     complete: Counter[tuple[str, str]] = Counter()

@@ -108,8 +108,7 @@ def pairs(
     of_model: dict[str, list[ScoreRow]] = defaultdict(list)
     for row in chosen_rows(store, selection, chosen):
         of_model[row.model].append(row)
-    rows: list[tuple[Value, ...]] = []
-    verdicts: list[Verdict] = []
+    rows: list[dict[str, Value]] = []
     tasks: list[_Task] = []
     cases: set[int] = set()
     for a, b in combinations(sorted(of_model, key=models.name), 2):
@@ -120,24 +119,19 @@ def pairs(
         matched = [
             (of_task, match) for of_task in shared if (match := of_task.match(target)).paired
         ]
-        if not matched:
-            continue
-        cases |= {match.numbers_of_cases[0] for _, match in matched}
-        verdict, on_tasks, cells = _compared(matched, target, alpha)
-        verdicts.append(verdict)
-        tasks += on_tasks
-        counted = Counter(task.verdict for task in on_tasks)
-        differed = counted[Verdict.STILL] + counted[Verdict.NO_LONGER]
-        names = (models.name(a), models.name(b))
-        last = (str(verdict), differed, counted[Verdict.STILL], counted[Verdict.NEW])
-        rows.append((*names, *cells, *last))
+        if matched:
+            cases |= {match.numbers_of_cases[0] for _, match in matched}
+            cells, on_tasks = _compared(matched, target, alpha)
+            rows.append({"a": models.name(a), "b": models.name(b), **cells})
+            tasks += on_tasks
     if not rows:
         raise QueryError("no two models share a case")
     inference_ = inference(target.of_tasks(cases).name, alpha=alpha)
-    return Table(
-        title=f"Pairs of models ({selection.suite_name})",
-        columns=COLUMNS,
-        rows=tuple(rows),
+    verdicts = [Verdict(str(row["verdict"])) for row in rows]
+    return Table.of(
+        f"Pairs of models ({selection.suite_name})",
+        COLUMNS,
+        rows,
         notes=(
             "p (independent): paired t-test that takes every dialogue for independent.",
             inference_.note,
@@ -151,56 +145,48 @@ def pairs(
             **inference_.context,
             **_counts("pairs", verdicts),
             **_counts("tasks", [task.verdict for task in tasks]),
-            "tasks_lost_by_t": _lost_by_t(tasks, alpha),
+            # Of the verdicts that clusters lose, those that the t-test loses where it is defined.
+            "tasks_lost_by_t": sum(
+                task.verdict is Verdict.NO_LONGER and (task.p_of_t or 0.0) >= alpha
+                for task in tasks
+            ),
         },
     )
 
 
 def _compared(
     matched: Sequence[tuple[TaskValues, Match]], estimand: Estimand, alpha: float
-) -> tuple[Verdict, list[_Task], tuple[Value, ...]]:
-    """Return the verdict on all tasks together, the verdict on each, and the cells of the row."""
+) -> tuple[dict[str, Value], list[_Task]]:
+    """Return the cells about all tasks together, and the verdict on each."""
     singly = [of_task.match(find_estimand(DIALOGUES)) for of_task, _ in matched]
     matches = [match for _, match in matched]
-    on_tasks = [
-        _on_task(match, of_dialogues, estimand, alpha)
-        for match, of_dialogues in zip(matches, singly, strict=True)
-    ]
-    p_independent = _independent(singly)
-    claim = cluster_test(matches, estimand, None)
-    p_clustered = _number(claim.get("p"))
+    tasks = []
+    for match, of_dialogues in zip(matches, singly, strict=True):
+        clusters = pair_clusters([match], estimand)
+        reason = estimand.no_claim(clusters, alpha)
+        after = clusters.p if reason is None else None
+        verdict = Verdict.of(_independent([of_dialogues]), after, alpha)
+        tasks.append(_Task(verdict, reason, clusters.p_of_t))
+    counted = Counter(task.verdict for task in tasks)
     mean_a, mean_b = means(matches)
-    return (
-        Verdict.of(p_independent, p_clustered, alpha),
-        on_tasks,
-        (
-            sum(len(match.pairs) for match in singly),
-            mean_a - mean_b,
-            p_independent,
-            claim.get("clusters"),
-            claim.get("ci_low"),
-            claim.get("ci_high"),
-            p_clustered,
-        ),
-    )
-
-
-def _on_task(match: Match, of_dialogues: Match, estimand: Estimand, alpha: float) -> _Task:
-    clusters = pair_clusters([match], estimand)
-    reason = estimand.no_claim(clusters, alpha)
-    p_clustered = clusters.p if reason is None else None
-    return _Task(
-        Verdict.of(_independent([of_dialogues]), p_clustered, alpha), reason, clusters.p_of_t
-    )
+    claim = cluster_test(matches, estimand, None)
+    before = _independent(singly)
+    clustered = p if isinstance(p := claim["p"], float) else None
+    return {
+        **claim,
+        "n": sum(len(match.pairs) for match in singly),
+        "difference": mean_a - mean_b,
+        "p_independent": before,
+        "verdict": str(Verdict.of(before, clustered, alpha)),
+        "tasks_independent": counted[Verdict.STILL] + counted[Verdict.NO_LONGER],
+        "tasks_still": counted[Verdict.STILL],
+        "tasks_new": counted[Verdict.NEW],
+    }, tasks
 
 
 def _independent(matches: Sequence[Match]) -> float | None:
-    test = paired_test(pair.difference for match in matches for pair in match.pairs)
+    test = paired_test(difference for match in matches for difference in match.differences)
     return None if test is None else test.p
-
-
-def _number(value: Value) -> float | None:
-    return value if isinstance(value, float) else None
 
 
 def _counts(prefix: str, verdicts: list[Verdict]) -> dict[str, Value]:
@@ -220,14 +206,6 @@ def _notes(verdicts: list[Verdict], tasks: list[_Task], alpha: float) -> Iterato
     if reasons:
         texts = "; ".join(f"{reason} ({number})" for reason, number in sorted(reasons.items()))
         yield f"No claim about these: {texts}."
-
-
-def _lost_by_t(tasks: list[_Task], alpha: float) -> int:
-    """Count the verdicts that the t-test loses, too, where it is defined."""
-    return sum(
-        task.verdict is Verdict.NO_LONGER and task.p_of_t is not None and task.p_of_t >= alpha
-        for task in tasks
-    )
 
 
 def _changed(things: str, verdicts: list[Verdict], alpha: float) -> str:

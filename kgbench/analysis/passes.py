@@ -80,7 +80,4 @@ def changes(comparison: Comparison) -> Table:
         Column("mean_change", "Mean change", Kind.SCORE),
         Column("max_change", "Max change", Kind.SCORE),
     )
-    rows = tuple(
-        tuple(row[column.name] for column in columns) for row in comparison.report()["metrics"]
-    )
-    return Table("Values compared and changed", columns, rows)
+    return Table.of("Values compared and changed", columns, comparison.report()["metrics"])

@@ -22,7 +22,6 @@ from kgbench.reevaluation.variant_outcomes import (
     command,
     counts,
     mark_suspects,
-    suspects,
 )
 from kgbench.scores import catalogue
 from kgbench.scores.selection import Selection
@@ -33,6 +32,14 @@ _NONE = (
     "These dialogues have not been judged on variants yet: run "
     "'kgbench reevaluate --variants 10 --seed 1'."
 )
+
+
+_FINDINGS = {
+    "suspect": SUSPECT,
+    "disputed": VariantOutcome.ACCIDENT,
+    "untestable": VariantOutcome.UNTESTABLE,
+}
+"""The findings about a reference, the gravest first, by the outcome of an answer that shows it."""
 
 
 def on_variants(answers: Sequence[AnswerOnVariants]) -> Table:
@@ -63,17 +70,13 @@ def references(store: Store, selection: Selection) -> Table:
     ('task', 'case', 'finding', 'exact', 'failing', 'variant', 'reason', 'command')
     """
     answers = read(store, selection)
-    suspect_cases = suspects(answers)
     by_case: dict[str, list[AnswerOnVariants]] = defaultdict(list)
     for answer in mark_suspects(answers):
         by_case[answer.case].append(answer)
     rows = [
-        row
-        for case, of_case in by_case.items()
-        if (row := _row(store, case, of_case, bool(suspect_cases.get(case)))) is not None
+        row for case, of_case in by_case.items() if (row := _row(store, case, of_case)) is not None
     ]
-    order = {"suspect": 0, "disputed": 1, "untestable": 2}
-    rows.sort(key=lambda row: (order[str(row[2])], str(row[1])))
+    rows.sort(key=lambda row: ([*_FINDINGS].index(str(row[2])), str(row[1])))
     judged = f"{len(answers):,} answers to {len(by_case):,} cases were judged on variants."
     return Table(
         "References that variants call in question",
@@ -95,24 +98,14 @@ def references(store: Store, selection: Selection) -> Table:
     )
 
 
-def _row(
-    store: Store, case: str, answers: Sequence[AnswerOnVariants], is_suspect: bool
-) -> tuple[Value, ...] | None:
+def _row(store: Store, case: str, answers: Sequence[AnswerOnVariants]) -> tuple[Value, ...] | None:
     outcomes = Counter(answer.outcome for answer in answers)
     exact = outcomes.total() - outcomes[VariantOutcome.WRONG]
     failing = sum(outcomes[kind] for kind in (*FAILING, SUSPECT))
-    example = None
-    if is_suspect:
-        finding = "suspect"
-        example = next(answer for answer in answers if answer.outcome == SUSPECT)
-    elif outcomes[VariantOutcome.ACCIDENT]:
-        finding = "disputed"
-        example = next(a for a in answers if a.outcome == VariantOutcome.ACCIDENT)
-    elif outcomes[VariantOutcome.UNTESTABLE]:
-        finding = "untestable"
-        example = next(a for a in answers if a.outcome == VariantOutcome.UNTESTABLE)
-    else:
+    finding = next((name for name, outcome in _FINDINGS.items() if outcomes[outcome]), None)
+    if finding is None:
         return None
+    example = next(answer for answer in answers if answer.outcome == _FINDINGS[finding])
     return (
         example.task,
         reading.case(store, case).uid or case,

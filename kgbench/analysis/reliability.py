@@ -134,11 +134,8 @@ def reliability(
     [0.5, 1.0]
     """
     chosen = chosen_scores(store, selection.tasks, metric, round)
-    metrics, tasks, models = (
-        catalogue.metrics(store),
-        catalogue.tasks(store),
-        catalogue.models(store),
-    )
+    metrics, tasks = catalogue.metrics(store), catalogue.tasks(store)
+    models = catalogue.models(store)
     counts: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     undeclared: dict[str, MetricInfo] = {}
     for item, by_model in repetitions(store, selection, chosen).items():

@@ -8,7 +8,7 @@ over fewer tasks is not comparable with a mean over all tasks.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +23,7 @@ from kgbench.scores.selection import Selection
 from kgbench.scores.selectors import common_note, common_tasks
 from kgbench.statistics.histogram import Histogram, mean, mixture
 from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, ranks
+from kgbench.tables import Column, Kind, Table, Value, ranks
 
 COLUMNS = (
     Column("rank", "Rank", Kind.COUNT),
@@ -134,27 +134,6 @@ def _order(standing: Standing) -> tuple[bool, float]:
     return standing.complete, -inf if standing.score is None else standing.score
 
 
-def standings_table(
-    store: Store,
-    selection: Selection,
-    combined: ScoreSet | None = None,
-    *,
-    common: bool = False,
-) -> Table:
-    """Make the leaderboard over a score set (default: the main metric of every task).
-
-    The score of a model is the mean, over the scores of the set, of the mean over dialogues;
-    the deviation is that of all values together. In a set with groups both are weighted (see
-    :class:`~kgbench.scores.declared.ScoreSet`). Failed dialogues have no score and are
-    counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
-    parse. With ``common``, only tasks count that all models with scores were scored on. Raises
-    :class:`~kgbench.errors.QueryError` where there are none.
-    """
-    combined = combined or score_set("main")
-    all_standings = standings(store, selection, combined, catalogue.tasks(store), common=common)
-    return table_of(store, selection, combined, all_standings, common=common)
-
-
 def parts_of_set(store: Store, _: Selection, arguments: Arguments) -> dict[str, list[Score]]:
     """Return the scores behind a leaderboard, by task."""
     combined = score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
@@ -165,34 +144,44 @@ def parts_of_set(store: Store, _: Selection, arguments: Arguments) -> dict[str, 
     return parts
 
 
-def table_of(
+def standings_table(
     store: Store,
     selection: Selection,
-    combined: ScoreSet,
-    all_standings: list[Standing],
+    combined: ScoreSet | None = None,
     *,
     common: bool = False,
+    of: list[Standing] | None = None,
 ) -> Table:
-    """Make the table of leaderboards from the standings of models."""
-    models = catalogue.models(store)
-    present = {score.task for standing in all_standings for score in standing.parts}
-    all_ranks = ranks([standing.score if standing.complete else None for standing in all_standings])
-    rows = [
-        _row(standing, rank, models.name(standing.model))
-        for standing, rank in zip(all_standings, all_ranks, strict=True)
-    ]
-    notes = [*_notes(all_standings, len(present)), *_lacking(store, combined, all_standings)]
-    scored = {score for standing in all_standings for score in standing.parts}
-    if not common:
-        notes += without_results(store, combined.every_selector, scored, combined.file)
+    """Make the leaderboard over a score set (default: the main metric of every task).
+
+    The score of a model is the mean, over the scores of the set, of the mean over dialogues;
+    the deviation is that of all values together. In a set with groups both are weighted (see
+    :class:`~kgbench.scores.declared.ScoreSet`). Failed dialogues have no score and are
+    counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
+    parse. ``of`` are the :func:`standings`, if they are known. With ``common``, only tasks count
+    that all models with scores were scored on. Raises :class:`~kgbench.errors.QueryError` where
+    there are none.
+    """
+    combined = combined or score_set("main")
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
+    if of is None:
+        of = standings(store, selection, combined, tasks, common=common)
+    scored = {score for standing in of for score in standing.parts}
+    present = {score.task for score in scored}
+    placed = ranks([standing.score if standing.complete else None for standing in of])
+    notes = [*_notes(of, len(present)), *_lacking(store, combined, scored)]
     if common:
-        tasks = catalogue.tasks(store)
-        compared = sum(bool(standing.parts) for standing in all_standings)
+        compared = sum(bool(standing.parts) for standing in of)
         notes.insert(0, common_note([tasks[task].name for task in present], compared))
-    return Table(
-        title=f"Leaderboard: {combined.label} ({selection.suite_name})",
-        columns=COLUMNS,
-        rows=tuple(rows),
+    else:
+        notes += without_results(store, combined.every_selector, scored, combined.file)
+    return Table.of(
+        f"Leaderboard: {combined.label} ({selection.suite_name})",
+        COLUMNS,
+        [
+            {"rank": rank, "model": models.name(standing.model), **_cells(standing)}
+            for standing, rank in zip(of, placed, strict=True)
+        ],
         notes=tuple(notes),
         queries=QUERIES,
         context={
@@ -204,41 +193,32 @@ def table_of(
     )
 
 
-def _lacking(store: Store, combined: ScoreSet, all_standings: list[Standing]) -> Iterable[str]:
+def _lacking(store: Store, combined: ScoreSet, scored: Collection[Score]) -> Iterable[str]:
     """Yield a note on the groups of a set without any score, which increase the others' weights."""
     if not combined.groups:
         return
     tasks, metrics = list(catalogue.tasks(store).values()), list(catalogue.metrics(store).values())
-    scored = {score for standing in all_standings for score in standing.parts}
     lacking = [
         group.name
         for group in combined.groups
-        if scored.isdisjoint(s for sel in group.selectors for s in sel.scores(tasks, metrics))
+        if not any(score in scored for s in group.selectors for score in s.scores(tasks, metrics))
     ]
     if lacking:
         yield f"The scores leave out {', '.join(lacking)}, for which no model has results."
 
 
-def _row(standing: Standing, rank: int | None, name: str) -> tuple[int | str | float | None, ...]:
-    pooled, score = standing.pooled, standing.score
-    dialogues = _dialogues(standing)
-    return (
-        rank,
-        name,
-        score,
-        standing.sd,
-        pooled.n,
-        standing.tasks,
-        standing.errors.failed,
-        standing.errors.not_judged,
-        standing.errors.unreadable / dialogues if dialogues else None,
-    )
-
-
-def _dialogues(standing: Standing) -> int:
-    """Count answered dialogues."""
-    tasks = {score.task for score in standing.parts}
-    return sum(_judged(standing.parts, task) for task in tasks) + standing.errors.not_judged
+def _cells(standing: Standing) -> dict[str, Value]:
+    tasks, errors = {score.task for score in standing.parts}, standing.errors
+    answered = sum(_judged(standing.parts, task) for task in tasks) + errors.not_judged
+    return {
+        "score": standing.score,
+        "sd": standing.sd,
+        "n": standing.pooled.n,
+        "tasks": standing.tasks,
+        "failed": errors.failed,
+        "not_judged": errors.not_judged,
+        "unreadable": errors.unreadable / answered if answered else None,
+    }
 
 
 def _judged(parts: Mapping[Score, Histogram], task: str) -> int:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
+from kgbench.analysis.outcomes import dialogue_counts
 from kgbench.analysis.registry import Metric, Option, OptionRefused, Purpose, analysis
 from kgbench.analysis.run_totals import costs_by_task
 from kgbench.errors import QueryError
@@ -95,7 +96,10 @@ class Calls:
 def tool_calls(
     store: Store, selection: Selection
 ) -> dict[tuple[str, str], dict[tuple[str, str | None], Calls]]:
-    """Read the calls by task and model (IRIs), then by tool and the label of its server."""
+    """Read the calls by task and model (IRIs), then by tool and the label of its server.
+
+    All calls together are those of the tool :data:`ALL_TOOLS`.
+    """
     selected = selection_test(store, selection)
     calls: dict[tuple[str, str], dict[tuple[str, str | None], Calls]] = defaultdict(
         lambda: defaultdict(Calls)
@@ -111,32 +115,14 @@ def tool_calls(
         if tool and row["fault"] is not None and row["fault"].value == Fault.UNKNOWN_TOOL:
             tool_name = UNKNOWN
         started, ended = (datetime.fromisoformat(row[name].value) for name in ("started", "ended"))
-        calls[task, model][tool_name, server].add(
-            row["dialogue"].value,
-            (tool, row["arguments"].value),
-            row["toolOutcome"].value.removeprefix(TOOL_OUTCOME),
-            (ended - started).total_seconds(),
-        )
+        for counted in ((tool_name, server), (ALL_TOOLS, None)):
+            calls[task, model][counted].add(
+                row["dialogue"].value,
+                (tool, row["arguments"].value),
+                row["toolOutcome"].value.removeprefix(TOOL_OUTCOME),
+                (ended - started).total_seconds(),
+            )
     return calls
-
-
-def merge_calls(parts: Iterator[Calls]) -> Calls:
-    """Merge the calls of several tools."""
-    merged = Calls()
-    for part in parts:
-        merged.outcomes += part.outcomes
-        merged.dialogues |= part.dialogues
-        merged.distinct_calls |= part.distinct_calls
-        merged.seconds += part.seconds
-    return merged
-
-
-def dialogue_counts(store: Store, selection: Selection) -> Counter[tuple[str, str]]:
-    """Count the dialogues by task and model (IRIs)."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for row in queries.run(store, "dialogue-counts", runGraph=list(selection.run_graphs)):
-        counts[row["task"].value, row["model"].value] += int(row["count"].value)
-    return counts
 
 
 class ToolRows(StrEnum):
@@ -183,18 +169,13 @@ def tool_usage(store: Store, selection: Selection) -> Table:
     for (task, model), tools in sorted(
         calls_of.items(), key=lambda pair: (tasks[pair[0][0]].name, models.name(pair[0][1]))
     ):
-        labels = (tasks[task].name, models.name(model))
-        count = begun[task, model]
-        total = merge_calls(iter(tools.values()))
-        share = grounded.get((task, model))
-        rows.append((*labels, ALL_TOOLS, None, *total.values(count), share))
-        by_calls = sorted(
-            tools.items(), key=lambda entry: (-entry[1].number, entry[0][0], str(entry[0][1]))
-        )
-        rows += [
-            (*labels, *tool_and_server, *calls.values(count), None)
-            for tool_and_server, calls in by_calls
-        ]
+        count, share = begun[model, task], grounded.get((task, model))
+        for (tool, server), calls in sorted(
+            tools.items(),
+            key=lambda each: (each[0][0] != ALL_TOOLS, -each[1].number, *map(str, each[0])),
+        ):
+            labels = (tasks[task].name, models.name(model), tool, server)
+            rows.append((*labels, *calls.values(count), share if tool == ALL_TOOLS else None))
     return Table(
         title=f"Tool calls ({selection.suite_name})",
         columns=COLUMNS,
@@ -246,13 +227,6 @@ SUCCESS_NOTE: Final = (
 )
 
 
-class TokensAndCost(NamedTuple):
-    """The tokens and cost of all dialogues of a model on a task; ``None`` where unknown."""
-
-    tokens: int | None
-    cost: Decimal | None
-
-
 def tool_success(store: Store, selection: Selection, metric: str | None = None) -> Table:
     """Tabulate success: one row per task and model, for task classes with tool calls.
 
@@ -261,11 +235,8 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
     :class:`~kgbench.errors.QueryError` where no matching task has the metric.
     """
     called = tool_calls(store, selection)
-    tasks, models, metrics = (
-        catalogue.tasks(store),
-        catalogue.models(store),
-        catalogue.metrics(store),
-    )
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
+    metrics = catalogue.metrics(store)
     classes = {tasks[task].task_class for task, _ in called}
     chosen = {
         task: score
@@ -281,14 +252,10 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
             metric_info = metrics[score.metric]
             right = None
             if metric_info.success is not None:
-                right = sum(
-                    count
-                    for value, count in values.counts.items()
-                    if metric_info.succeeds(value, metric_info.success)
-                )
-            calls = merge_calls(iter(called.get(key, {}).values())).number
-            tokens, cost = spent.get(key, TokensAndCost(None, None))
-            dialogues = max(begun[key], values.n)
+                right = metric_info.successes(values.counts, metric_info.success)
+            of_tools = called.get(key, {}).get((ALL_TOOLS, None), Calls())
+            tokens, cost = spent.get(key, (None, None))
+            dialogues = max(begun[model, score.task], values.n)
             rows.append(
                 (
                     tasks[score.task].name,
@@ -297,7 +264,7 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
                     dialogues,
                     values.mean,
                     right,
-                    calls / dialogues,
+                    of_tools.number / dialogues,
                     _per(tokens, dialogues),
                     _per(cost, dialogues),
                     _per(tokens, right),
@@ -319,21 +286,19 @@ def _per(amount: Decimal | int | None, number: int | None) -> float | None:
     return None if amount is None or not number else float(amount / number)
 
 
-def _spent(store: Store, selection: Selection) -> dict[tuple[str, str], TokensAndCost]:
-    """Return tokens and cost by task and model (IRIs), over all runs of the selection."""
-    spent: dict[tuple[str, str], list[TokensAndCost]] = defaultdict(list)
+def _spent(
+    store: Store, selection: Selection
+) -> dict[tuple[str, str], tuple[int | None, Decimal | None]]:
+    """Return tokens and cost by task and model (IRIs), over all runs; ``None`` where unknown."""
+    spent: dict[tuple[str, str], tuple[int | None, Decimal | None]] = {}
     for graph in selection.run_graphs:
         for key, total in costs_by_task(store, graph).items():
+            tokens, cost = spent.get(key, (0, Decimal(0)))
             usage = total.usage
-            counted = None if usage.uncounted else usage.input + usage.output
-            spent[key].append(TokensAndCost(counted, total.cost))
-    return {key: _sum(parts) for key, parts in spent.items()}
-
-
-def _sum(parts: list[TokensAndCost]) -> TokensAndCost:
-    tokens = [part.tokens for part in parts if part.tokens is not None]
-    costs = [part.cost for part in parts if part.cost is not None]
-    return TokensAndCost(
-        sum(tokens) if len(tokens) == len(parts) else None,
-        sum(costs, Decimal(0)) if len(costs) == len(parts) else None,
-    )
+            if usage.uncounted or tokens is None:
+                tokens = None
+            else:
+                tokens += usage.input + usage.output
+            cost = None if cost is None or total.cost is None else cost + total.cost
+            spent[key] = tokens, cost
+    return spent

@@ -70,6 +70,10 @@ class MetricInfo:
         """Return whether a value reaches a threshold, with a tolerance for rounding errors."""
         return reaches(value, threshold, higher_is_better=self.higher_is_better)
 
+    def successes(self, counts: Mapping[float, int], threshold: float) -> int:
+        """Count the values, given with their counts, that reach a threshold."""
+        return sum(count for value, count in counts.items() if self.succeeds(value, threshold))
+
 
 def reaches(value: float, threshold: float, *, higher_is_better: bool) -> bool:
     """Return whether a value is at a threshold or better, with a tolerance for rounding errors."""

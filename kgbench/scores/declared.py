@@ -103,7 +103,13 @@ class ScoreSet:
         check_round(round)
 
         def restricted(selectors: tuple[Selector, ...]) -> tuple[Selector, ...]:
-            return tuple(_at(selector, round) for selector in selectors)
+            for selector in selectors:
+                if selector.round is not None:
+                    raise QueryError(
+                        f"'{selector.metric or 'main'}' of {selector.glob} already says which "
+                        f"answers count (round {selector.round}): leave out '{round}'"
+                    )
+            return tuple(replace(selector, round=round) for selector in selectors)
 
         return replace(
             self,
@@ -111,15 +117,6 @@ class ScoreSet:
             selectors=restricted(self.selectors),
             groups=tuple(replace(g, selectors=restricted(g.selectors)) for g in self.groups),
         )
-
-
-def _at(selector: Selector, round: str) -> Selector:
-    if selector.round is not None:
-        raise QueryError(
-            f"'{selector.metric or 'main'}' of {selector.glob} already says which answers count "
-            f"(round {selector.round}): leave out '{round}'"
-        )
-    return replace(selector, round=round)
 
 
 def selectors(source: Declared, node: Node) -> tuple[Selector, ...]:

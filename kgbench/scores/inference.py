@@ -10,19 +10,17 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-import pyoxigraph as ox
-
 from kgbench.errors import QueryError
 from kgbench.nearest import closest
 from kgbench.rdf import double
-from kgbench.rdf.declared import Declared, Node, shipped
+from kgbench.rdf.declared import shipped
 from kgbench.scores.reading import ScoreRow
 from kgbench.statistics.clusters import FEWEST_FOR_T, Clusters, Value
 from kgbench.statistics.intervals import CONFIDENCE
 from kgbench.statistics.unpaired_difference import UnpairedDifference
 from kgbench.tables import Table
 from kgbench.tables import Value as Cell
-from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
+from kgbench.vocab import KGB, RDFS, SKOS
 
 CASES, REPETITIONS, TASKS, DIALOGUES = "cases", "repetitions", "tasks", "dialogues"
 AVAILABLE = "available"
@@ -42,7 +40,6 @@ class Estimand:
     name: str
     iri: str
     label: str
-    description: str
     sampled: str
     fixed: str | None = None
 
@@ -126,16 +123,11 @@ def find_estimand(name: str = CASES) -> Estimand:
     Raises :class:`~kgbench.errors.QueryError` where there is none.
     """
     source = shipped("queries", "estimands.ttl")
-    return _read(source, source.named(KGB.Estimand, name))
-
-
-def _read(source: Declared, node: Node) -> Estimand:
-    assert isinstance(node, ox.NamedNode)
+    node = source.named(KGB.Estimand, name)
     return Estimand(
-        name=source.required(node, SKOS.notation),
+        name=name,
         iri=node.value,
         label=source.required(node, RDFS.label),
-        description=source.required(node, DCTERMS.description),
         sampled=source.required(node, KGB.sampledUnit),
         fixed=source.text(node, KGB.fixedUnit),
     )
@@ -160,7 +152,6 @@ class Method:
     name: str
     iri: str
     label: str
-    description: str
     estimand: str | None = None
 
 
@@ -203,15 +194,12 @@ def method(name: str) -> Method:
     """
     source = shipped("queries", "estimands.ttl")
     node = source.named(KGB.InferenceMethod, name)
-    estimands = [
-        source.required(node_, SKOS.notation) for node_ in source.objects(node, KGB.estimand)
-    ]
+    fixed = [source.required(each, SKOS.notation) for each in source.objects(node, KGB.estimand)]
     return Method(
         name=name,
         iri=node.value,
         label=source.required(node, RDFS.label),
-        description=source.required(node, DCTERMS.description),
-        estimand=estimands[0] if estimands else None,
+        estimand=fixed[0] if fixed else None,
     )
 
 

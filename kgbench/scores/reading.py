@@ -244,7 +244,7 @@ class Answers:
 
     def solved(self, metric: MetricInfo, success: float) -> int:
         """Count the values that reach the threshold ``success``."""
-        return sum(count for v, count in self.counts.items() if metric.succeeds(v, success))
+        return metric.successes(self.counts, success)
 
 
 Repetitions: TypeAlias = dict[Item, dict[str, Answers]]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self, TypeAlias
@@ -80,6 +80,22 @@ class Table:
     queries: tuple[str, ...] = ()
     context: dict[str, Value] = field(default_factory=dict)
     reason: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        columns: Sequence[Column],
+        records: Iterable[Mapping[str, Value]],
+        **facts: Any,
+    ) -> Table:
+        """Make a table from cells by the names of ``columns``; a missing cell is ``None``.
+
+        ``facts`` are its other attributes.
+        """
+        names = [column.name for column in columns]
+        rows = tuple(tuple(record.get(name) for name in names) for record in records)
+        return cls(title, tuple(columns), rows, **facts)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from itertools import combinations
 
@@ -14,16 +13,7 @@ from kgbench.analysis.items import items
 from kgbench.analysis.planning import Claim, measured, plan_from
 from kgbench.analysis.reliability import reliability
 from kgbench.scores.selection import select
-from tests.support.published import aggregates, archives, imported, prompts, records, rounds
-
-
-@pytest.fixture(scope="module")
-def third(external_data):
-    """Yield a store with the results of December 2024."""
-    passwords = json.loads((external_data / "passwords.json").read_text())
-    with imported(external_data / "llm-kg-bench-v3", passwords["llm-kg-bench-v3"]) as store:
-        yield store
-
+from tests.support.published import aggregates, archives, prompts, records, rounds
 
 MAIN = ("max_combined", "combinedF1", "listTrimF1", "f1")
 FIVE = 5  # cases of a task that has a list of them; other tasks have one case

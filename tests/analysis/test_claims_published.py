@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +16,6 @@ from kgbench.analysis.pairs import pairs
 from kgbench.scores.selection import select
 from kgbench.statistics.clusters import Clusters, Value
 from tests.analysis.test_published import FLASH, GPT35, HAIKU, MINI
-from tests.support.published import imported
 
 # Scores by the main metric, queried without kgbench's analyses.
 SCORES = """PREFIX kgb: <https://w3id.org/kgbench/ns#>
@@ -31,14 +29,6 @@ SELECT ?model ?task ?case ?iteration ?value WHERE {
       ?metric ?value
   }
 }"""
-
-
-@pytest.fixture(scope="module")
-def third(external_data):
-    """Yield a store with the results of December 2024."""
-    passwords = json.loads((external_data / "passwords.json").read_text())
-    with imported(external_data / "llm-kg-bench-v3", passwords["llm-kg-bench-v3"]) as store:
-        yield store
 
 
 @pytest.fixture(scope="module")

@@ -114,24 +114,6 @@ def test_store_in_use_is_still_analysed(run, location):
             run("analyze", "tasks", "--metric", "f1", "--keep")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("analyze", "leaderboard", "--significance"),
-        ("analyze", "dialogue"),
-        ("analyze", "outcomes", "--task", "Pick-*"),
-        ("analyze", "leaderboard", "--explain", "model-a::Pick-*"),
-        ("compare", "model-a", "model-b"),
-        ("compare", "model-a", "model-b", "--estimand", "dialogues", "--samples", "20"),
-        ("compare", "model-a", "model-b", "--estimand", "repetitions", "--margin", "0.1"),
-        ("compare", "model-a", "model-b", "--flips"),
-    ],
-)
-def test_analyses_print_tables(run, arguments):
-    """Every analysis prints a table about the tasks of both models."""
-    assert "Pick-turtle" in run(*arguments) or "Model A" in run(*arguments)
-
-
 def test_passes_are_compared_as_reevaluate_reports(run):
     """``compare --json`` of two passes gives the report of a re-evaluation."""
     report = json.loads(run("compare", "p1", "p2", "--json"))

@@ -237,6 +237,13 @@ def test_each_model_has_a_figure_of_its_own(typed, tmp_path, kind):
         (("leaderboard", "--model", "nobody"), "no model matches 'nobody'"),
         (("compass", "--task", "Nothing-*"), "no task label matches 'Nothing-*'"),
         (("format-preference", "--task", "*Count*"), "no model has scores on the tasks that"),
+        (("leaderboard", "--overlay"), "No such option: --overlay"),
+        (("boxplot", "--each", "model", "--top", "2"), "each figure shows one model"),
+        (("format-preference", "--top", "2"), "No such option: --top"),
+        (("compass", "--common"), "No such option: --common"),
+        (("boxplot", "--name", "main"), "No such option: --name"),
+        (("all", "--declared", "own.ttl"), "No such option: --declared"),
+        (("boxplot", "--title", "T", "--no-title"), "it contradicts --title"),
     ],
 )
 def test_what_a_figure_cannot_obey_is_refused(location, tmp_path, arguments, hint):

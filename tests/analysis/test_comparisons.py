@@ -11,12 +11,10 @@ from scipy import stats
 
 from kgbench.analysis.compare import ALL_TASKS, compare, flips
 from kgbench.analysis.compass import Axis, Compass, compass_table, find_compass
-from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.feedback import feedback
 from kgbench.analysis.format_preference import (
     FormatComparison,
     Pair,
-    find_comparison,
     format_preference_details,
     format_preference_table,
 )
@@ -218,12 +216,6 @@ def test_format_totals_compare_the_same_tasks():
     )
 
 
-def test_formats_without_tasks_are_refused():
-    """A format comparison of tasks that the store lacks is refused by name."""
-    with pytest.raises(QueryError, match="no tasks that 'turtle-jsonld' compares"):
-        format_preference_table(small(), select(small()), find_comparison())
-
-
 def test_compass_by_hand():
     """A radius is the mean of task means; the band is cut to 0..1; missing axes have no radius."""
     axes = (
@@ -267,13 +259,6 @@ def test_scores_of_rounds_are_not_pooled():
     mixed = ScoreSet("m", "M", "", (Selector("Mend-*", "combined"),))
     with pytest.raises(QueryError, match="'combined' of Mend-turtle is a score of each round"):
         leaders(small(), select(small()), mixed)
-
-
-def test_sizes_need_series():
-    """Tasks whose labels differ in more than their size do not form a series; a note says so."""
-    table = sizes(small(), select(small()))
-    assert table.rows == ()
-    assert "differ in a declared problem size" in table.notes[0]
 
 
 def test_feedback_gains_by_hand():

@@ -124,12 +124,3 @@ def test_cases_without_names_in_common_are_compared_unpaired():
         assert (row["paired"], row["clusters"]) == ("no", 2 * CASES)
         assert row["ci_low"] < 0 < row["ci_high"]
         assert f"so these are not paired: {PUBLISHED}." in table.notes[-1]
-
-
-def test_without_twins_a_note_says_what_to_ask():
-    """Without twins there are no rows, and a note gives the command to run them."""
-    with open_store("memory:") as opened:
-        run(opened, [PUBLISHED], "baseline:oracle", iterations=2)
-        table = contamination(opened, select(opened))
-        assert not table.rows
-        assert "kgbench run" in table.notes[-1]

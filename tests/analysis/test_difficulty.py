@@ -120,14 +120,6 @@ def test_only_the_reason_of_a_table_is_a_reason(monkeypatch: pytest.MonkeyPatch)
             list(plot._tables(find_figure("leaderboard"), opened, {}))
 
 
-def test_cells_are_explained(store: Path) -> None:
-    """An explanation of a mean has its query and its dialogues."""
-    said = command("analyze", "difficulty", "--store", store, "--explain", f"{ORACLE}::{TASKS[0]}")
-
-    assert "SELECT" in said
-    assert "kgbench show " in said
-
-
 def test_series_are_what_tells_tasks_apart() -> None:
     """Texts always separate series, numbers only if they differ; without either there is one."""
     tell = computed._series

@@ -28,6 +28,7 @@ from kgbench.plots.size_curves import size_figure
 from kgbench.plots.standings import standings_figure
 from kgbench.plots.tool_points import tool_figure
 from kgbench.tables import Column, Kind, Table
+from tests.analysis.test_plots import many_compasses as compasses
 
 
 def some_boxes(task="RdfConnectionExplainStatic-turtle"):
@@ -72,16 +73,6 @@ def some_sizes():
         for size in (10, 20, 5000)
     ]
     return Table("Scores by problem size (suite-1)", SIZES, tuple(rows), context=CLAIMED)
-
-
-def compasses(number):
-    """Return five axes for each of this number of models."""
-    rows = [
-        (f"model-{k:02}", axis, axis, 20, 1, 0.5, 0.2, 0.4, 0.6)
-        for k in range(number)
-        for axis in "ABCDE"
-    ]
-    return Table("Many", COMPASS, tuple(rows))
 
 
 def some_standings():

@@ -13,7 +13,6 @@ from kgbench.analysis.format_preference import FormatComparison, Pair, format_pr
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches, sides
-from kgbench.analysis.outcomes import outcomes
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.rdf import digest, queries
@@ -22,7 +21,6 @@ from kgbench.scores.inference import find_estimand
 from kgbench.scores.reading import Score, histograms
 from kgbench.scores.selection import select
 from kgbench.scores.selectors import Selector
-from kgbench.statistics.histogram import Histogram
 from tests.support.analysis_store import altered, graph, iri, results, small
 
 NO_SCORES = """INSERT DATA { GRAPH <graph/catalogue> { <model/c> a kgb:Model ;
@@ -201,26 +199,6 @@ def test_a_dialogue_is_shown_with_what_its_calls_said():
     )
     shown = view(redacted, iri("run/1/parrot-2/Mend-turtle/2-d4d4d4d4"))
     assert shown.rounds[0].prompt == "[the text was left out]"
-
-
-def test_quantiles_reach_every_value():
-    """Each quantile between the least and the greatest value is found, for any counts."""
-    counts = Histogram({0.5: 2, -1.0: 1, 2.0: 3})
-    assert [counts.quantile(k / 5) for k in range(6)] == list(counts.values())
-
-
-CHOSEN = {
-    "leaderboard": leaderboard,
-    "tasks": task_scores,
-    "feedback": feedback,
-    "outcomes": outcomes,
-}
-
-
-@pytest.mark.parametrize("name", CHOSEN)
-def test_analyses_from_python_are_the_same(name):
-    """Python gives the table that the function gives for the selected scores."""
-    assert getattr(results(small()), name)() == CHOSEN[name](small(), select(small()))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import matplotlib.image
 import pytest
 
 from kgbench.analysis.compass import COLUMNS as COMPASS
-from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.difficulty import SIZE_COLUMNS as SIZES
 from kgbench.analysis.format_preference import ALL_TASKS
 from kgbench.analysis.leaders import COLUMNS as LEADERS
@@ -127,12 +126,6 @@ def test_same_numbers_same_bytes(tmp_path):
         for n in "ab"
     )
     assert first[0].read_bytes() == second[0].read_bytes()
-
-
-def test_compass_without_scores_is_refused():
-    """A compass without any scores is refused by name."""
-    with pytest.raises(QueryError, match="no model has scores on any axis of the compass 'eswc'"):
-        compass_table(small(), select(small()), find_compass("eswc"))
 
 
 def test_box_plots_number_every_value():
@@ -251,17 +244,6 @@ def _few(table):
     return replace(table, rows=tuple(row for row in table.rows if row[place] in MODELS[:3]))
 
 
-def test_vector_files_embed_their_fonts(tmp_path):
-    """PDF embeds TrueType fonts (42, as publishers require); SVG keeps text as text."""
-    table = many_compasses(2)
-    pdf, svg, _ = save(
-        compass_figure(table), tmp_path, "c", formats=["pdf", "svg"], tables=[table], state=""
-    )
-    assert b"/FontFile2" in pdf.read_bytes()
-    assert b"/Type3" not in pdf.read_bytes()
-    assert ">model-01</text>" in svg.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("name", "lines"),
     [("RdfConnectionExplainStatic", ["RdfConnection", "ExplainStatic"]),
@@ -270,12 +252,6 @@ def test_vector_files_embed_their_fonts(tmp_path):
 def test_long_names_break_between_words(name, lines):
     """A long name continues on another line, broken between words."""
     assert wrapped(name, 14).split("\n") == lines
-
-
-def test_box_plots_are_of_the_tasks_that_are_asked_for():
-    """A task that was not selected has no figure, even if it shares the metric."""
-    tables = distributions(small(), select(small(), tasks="Pick-turtle"))
-    assert list(tables) == ["Pick-turtle"]
 
 
 def test_curve_is_drawn_where_there_are_sizes():

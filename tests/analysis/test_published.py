@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import csv
-import json
-
-import pytest
 
 from kgbench.analysis.format_preference import ALL_TASKS, format_preference
 from kgbench.analysis.standings import standings_table
 from kgbench.scores.declared import score_set
 from kgbench.scores.selection import select
-from tests.support.published import imported
 
 HAIKU = "claude-3-5-haiku-20241022"
 FLASH = "gemini-1.5-flash-002"
@@ -24,14 +20,6 @@ PUBLISHED_NAMES = {
     "GPT4o-mini 2024/07": MINI,
     "Gemini 1.5 Flash": FLASH,
 }
-
-
-@pytest.fixture(scope="module")
-def third(external_data):
-    """Yield a store with the results of December 2024."""
-    passwords = json.loads((external_data / "passwords.json").read_text())
-    with imported(external_data / "llm-kg-bench-v3", passwords["llm-kg-bench-v3"]) as store:
-        yield store
 
 
 def test_format_preference_equals_the_published_table(third, external_data):

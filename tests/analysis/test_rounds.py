@@ -7,7 +7,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
 
 from kgbench import resources
 from kgbench.analysis.compass import Axis, Compass, compass_of
@@ -16,7 +15,6 @@ from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.task_scores import task_scores
 from kgbench.analysis.worst import explain
-from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import distributions
 from kgbench.scores.declared import ScoreSet, score_set
@@ -24,6 +22,7 @@ from kgbench.scores.selection import select
 from kgbench.scores.selectors import Selector
 from kgbench.vocab import BASE
 from tests.support.analysis_store import altered, iri, owned, parts, small
+from tests.support.commands import printed, reported
 
 # --- rounds of dialogues ------------------------------------------------------------------------
 
@@ -157,48 +156,29 @@ def place(tmp_path_factory):
     return location
 
 
-def printed(place, *words):
-    """Return a function that returns the JSON rows of a command."""
-    result = CliRunner().invoke(app, [*words, "--store", place, "--json"], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)["rows"]
-
-
-def refused(place, *words):
-    """Return a function that returns the error of a command."""
-    result = CliRunner().invoke(app, [*words, "--store", place])
-    assert result.exit_code != 0
-    return f"{result.output} {result.exception}"
+def rows(place, *words):
+    """Return the rows of a command."""
+    return reported(*words, "--store", place)["rows"]
 
 
 def test_round_reaches_every_command(place, tmp_path):
     """Tables, comparisons and figures have the same option with the same short names."""
-    tasks = printed(place, "analyze", "tasks", "--task", "Mend-*", "--round", "first")
+    tasks = rows(place, "analyze", "tasks", "--task", "Mend-*", "--round", "first")
     assert {row["metric"] for row in tasks} == {"0_combined"}
-    assert tasks == printed(place, "analyze", "tasks", "--task", "Mend-*", "--metric", "0_combined")
-    best = printed(place, "analyze", "leaderboard", "--round", "best")
-    assert best == printed(place, "analyze", "leaderboard")
-    assert best != printed(place, "analyze", "leaderboard", "--round", "first")
+    assert tasks == rows(place, "analyze", "tasks", "--task", "Mend-*", "--metric", "0_combined")
+    best = rows(place, "analyze", "leaderboard", "--round", "best")
+    assert best == rows(place, "analyze", "leaderboard")
+    assert best != rows(place, "analyze", "leaderboard", "--round", "first")
     sides = ("compare", "model-a", "model-b", "--task", "Mend-*")
-    (first,) = printed(place, *sides, "--round", "first")
-    (whole,) = printed(place, *sides)
+    (first,) = rows(place, *sides, "--round", "first")
+    (whole,) = rows(place, *sides)
     assert first["mean_a"] != whole["mean_a"]
     out = tmp_path / "figures"
     drawn = ("plot", "boxplot", "--task", "Mend-*", "--round", "0", "--out", str(out))
-    result = CliRunner().invoke(app, [*drawn, "--store", place], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    printed(*drawn, "--store", place)
     (numbers,) = out.glob("*.json")
     (table,) = json.loads(numbers.read_text(encoding="utf-8"))["tables"]
     assert {row["metric"] for row in table["rows"]} == {"0_combined"}
-    for kind in ("compass", "format-preference"):
-        assert "No such option: --round" in refused(place, "plot", kind, "--round", "first")
-
-
-def test_test_against_the_best_is_chosen_and_named(place):
-    """The option that names a test also requests it; an unknown test is refused."""
-    rows = printed(place, "analyze", "leaderboard", "--test", "paired")
-    assert [row["leads"] for row in rows] == [True, True]
-    assert "there is no test 'welch'" in refused(place, "analyze", "leaderboard", "--test", "welch")
 
 
 def test_default_compass_is_that_of_the_suite(place, tmp_path, monkeypatch):
@@ -212,8 +192,8 @@ def test_default_compass_is_that_of_the_suite(place, tmp_path, monkeypatch):
         )
 
     monkeypatch.setattr("kgbench.analysis.compass.compass_of", noted)
-    assert {row["axis"] for row in printed(place, "analyze", "compass")} == {"P"}
+    assert {row["axis"] for row in rows(place, "analyze", "compass")} == {"P"}
     drawn = ("plot", "compass", "--out", str(tmp_path), "--store", place)
-    assert CliRunner().invoke(app, drawn, catch_exceptions=False).exit_code == 0
+    printed(*drawn)
     assert (tmp_path / "compass-pick.png").is_file()
     assert set(asked) == {(iri("suite/small"), None)}

@@ -20,7 +20,7 @@ from kgbench.errors import QueryError
 from kgbench.scores.declared import ScoreSet
 from kgbench.scores.selection import select
 from kgbench.scores.selectors import Selector
-from kgbench.tables import Column, Kind, Table, ranks, render
+from kgbench.tables import Column, Kind, Table, render
 from kgbench.tables.rendering import as_terminal
 from kgbench.vocab import KGB, PROV, XSD
 from tests.support.analysis_store import GraphStore, graph, iri, small
@@ -99,16 +99,6 @@ def test_overlapping_reevaluations_are_not_guessed_at():
     assert select(store, pass_=iri("pass/p3")).pass_graphs == (iri("graph/pass/p3"),)
 
 
-def test_selectors_choose_rounds_and_metrics():
-    """A selector may name a metric, and the round whose answers count."""
-    first_answers = ScoreSet("r", "R", "", (Selector("Mend-*", "combined", "0"),))
-    table = standings_table(small(), select(small()), first_answers)
-    assert {row["model"]: row["score"] for row in table.records()} == {
-        "Model A": pytest.approx(0.4),
-        "Model B": pytest.approx(0.6),
-    }
-
-
 def test_task_scores_by_hand():
     """Every cell has its distribution and its errors, one row per task and model."""
     rows = {
@@ -152,11 +142,6 @@ def test_unknown_choices_are_refused():
         select(small(), "big")
     with pytest.raises(QueryError, match=r"suite 'small' has no evaluation pass 'urn:p'.*pass/p1"):
         select(small(), pass_="urn:p")
-
-
-def test_ranks_share_places():
-    """Equal scores share the better rank; a missing score has no rank."""
-    assert ranks([0.9, 0.9, 0.1, None]) == [1, 1, 3, None]
 
 
 TABLE = Table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from kgbench.analysis import policies as analysed
 from kgbench.analysis import stored_results
 from kgbench.analysis.index import ANALYSES
 from kgbench.cli import app
+from kgbench.errors import EvaluationError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor
 from kgbench.importers.load import load
@@ -28,6 +30,7 @@ from kgbench.store import open_store
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.tasks import catalogue
 from tests.support.runs import hold, planned
+from tests.support.servers.sparql_server import SparqlServer
 from tests.support.validation import assert_conforms
 
 GRAPH = "@prefix : <urn:o/> . :it :site :leipzig ; :size 5 . :sales :site :leipzig ; :size 7 . "
@@ -60,14 +63,21 @@ ALPHA = [
 BETA = [answer(PAIRS, MIXED, f1=0.9), answer(gold=False, predicted=True, f1=0.0)]
 
 
+@contextmanager
+def holding(folder: Path, **systems: list[dict[str, object]]) -> Iterator[EmbeddedStore]:
+    """Open a store with the records of systems, as SPINACH writes them."""
+    with EmbeddedStore(None) as opened:
+        for name, records in systems.items():
+            path = folder / f"{name}_output_test.json"
+            path.write_text(json.dumps(records), "utf-8")
+            load(opened, imported_run(spinach.BENCHMARK, spinach.read(path), opened.iris))
+        yield opened
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
     """Return a store with the answers of two systems."""
-    with EmbeddedStore(None) as opened:
-        for name, records in (("alpha", ALPHA), ("beta", BETA)):
-            path = tmp_path / f"{name}_output_test.json"
-            path.write_text(json.dumps(records), "utf-8")
-            load(opened, imported_run(spinach.BENCHMARK, spinach.read(path), opened.iris))
+    with holding(tmp_path, alpha=ALPHA, beta=BETA) as opened:
         yield opened
 
 
@@ -209,3 +219,63 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
         )
         assert done.exit_code != 0
         assert said in done.output
+
+
+SERVED = """@prefix : <urn:o/> .
+:it :size 5 . :sales :size 7 . :stock :size 7 .
+"""
+SIZES = "SELECT ?d { ?d <urn:o/size> ?n } ORDER BY DESC(?n) LIMIT 1"
+
+
+def record(gold: str, predicted: str) -> dict[str, object]:
+    """Return an answer with both queries, whose recorded results are empty."""
+    return answer([], [], question=gold, gold_sparql=gold, predicted_sparql=predicted)
+
+
+RECORDS = [
+    record("ASK { ?d <urn:o/size> 5 }", "ASK { ?d <urn:o/size> 7 }"),
+    record(SIZES, "SELECT ?x { VALUES ?x { <urn:o/stock> } }"),
+    record(SIZES, "SELECT ?x { VALUES ?x { <urn:o/sales> } }"),
+    record("SELECT ?d { ?d <urn:o/size> 5 }", "SELECT ?d { ?d unknown:p 5 }"),
+    record("SELECT ?d { ?d <urn:o/size> 5 }", "DELETE WHERE { ?s ?p ?o }"),
+    record("SELECT ?d { ?d unknown:p 5 }", "SELECT ?d { ?d <urn:o/size> 5 }"),
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SparqlServer]:
+    """Yield the server of an endpoint over :data:`SERVED`."""
+    with SparqlServer(SERVED) as running:
+        yield running
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Iterator[EmbeddedStore]:
+    """Return a store with the answers of one system, which an endpoint executes."""
+    with holding(tmp_path, alpha=RECORDS) as opened:
+        yield opened
+
+
+def test_an_endpoint_gives_typed_results(asking: EmbeddedStore, server: SparqlServer) -> None:
+    """Truth values are judged, tied rows are both right, and a failed query is wrong."""
+    (done,) = judged(asking, "rows", endpoint=server.url)
+
+    (run,) = reading.runs(asking)
+    graph = reading.find_pass(asking, run, done.evaluation_pass).graph
+    found = {}
+    for dialogue, rounds in reading.pass_scores(asking, graph).items():
+        scores = [v for m, v in rounds[0].scores.items() if m.endswith("/exact")]
+        found[dialogue.rpartition("/")[2].partition("-")[0]] = scores
+    assert found == {"0": [1.0], "1": [1.0], "2": [1.0], "3": [0.0], "4": [0.0], "5": []}
+    assert not any("DELETE" in query for query in server.asked)
+
+
+def test_an_endpoint_that_does_not_answer_leaves_no_pass(asking: EmbeddedStore) -> None:
+    """If the endpoint does not answer, the message names it and the store is unchanged."""
+    with SparqlServer(SERVED) as gone:
+        address = gone.url
+        gone.failures[:] = [(404, {})]
+        with pytest.raises(EvaluationError, match="HTTP 404"):
+            judged(asking, "rows", endpoint=address)
+    (run,) = reading.runs(asking)
+    assert [one.kind for one in reading.passes(asking, run)] == ["published"]

@@ -18,13 +18,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from kgbench.execution import on_variants
-from kgbench.execution.engines import engine
 from kgbench.execution.on_variants import Variants
 from kgbench.model import Case
 from kgbench.rdf import canonical_json, digest
 from kgbench.reevaluation.variant_outcomes import answer_on_variants, counts, suspects
 from kgbench.variants.rules import NO_RULES
-from tests.variants.test_judging import values_of
+from tests.variants.test_judging import EXECUTOR, Bare, values_of
 
 RIGHT = {"INFAI": 29, "IIS-Q": 19, "WSE": 14, "LACODAM": 4}
 FOUND = {  # failing on a variant, and constants among them
@@ -43,19 +42,6 @@ CAUSES = {  # outcomes of the answers that the publication counts differently
 }
 
 
-class Module:
-    """A task class whose answers are bare queries; the graph is in the case."""
-
-    NAME = "bare"
-
-    def query(self, answer):
-        """Return the answer itself."""
-        return answer or None
-
-    def graph_name(self, _case):
-        """Return no installed graph."""
-
-
 @pytest.fixture(scope="module")
 def cases(external_data):
     """Return the questions of CK25 with ten variants of its graph, by key."""
@@ -72,29 +58,21 @@ def cases(external_data):
             "ordered": "RESULT_ORDER_MATTERS" in question["features"],
         }
         key = f"ck25:{question['id']}-en"
-        found[key] = Case(key, "ck25", "bare", {}, data, digest(canonical_json(data)))
-    named = set().union(
-        *(on_variants.named_instances(c, Module(), NO_RULES) for c in found.values())
-    )
+        found[key] = Case(key, "ck25", Bare.NAME, {}, data, digest(canonical_json(data)))
+    named = set().union(*(on_variants.named_instances(c, Bare(), NO_RULES) for c in found.values()))
     asked = Variants(10, 1, named=tuple(sorted(named)))
     return {key: on_variants.with_variants(case, asked) for key, case in found.items()}
 
 
-@pytest.fixture(scope="module")
-def executor():
-    """Return the default engine in this process."""
-    return engine("oxigraph")
-
-
-def outcomes(cases, executor, answers):
+def outcomes(cases, answers):
     """Return the verdicts on ``answers`` by key; a missing answer is an empty one."""
     return {
-        key: on_variants.judge(case, [answers.get(key, "")], executor, Module())
+        key: on_variants.judge(case, [answers.get(key, "")], EXECUTOR, Bare())
         for key, case in cases.items()
     }
 
 
-def test_published_answers_on_variants(cases, executor, external_data):
+def test_published_answers_on_variants(cases, external_data):
     """As many answers are right, failing or constant as published, except for known causes."""
     answers = []
     for system in RIGHT:
@@ -102,7 +80,7 @@ def test_published_answers_on_variants(cases, executor, external_data):
         given = {one["qname"]: one["query"] for one in json.loads(path.read_text("utf-8"))}
         answers += [
             answer_on_variants(f"{system} {key}", key, system, "ck25", verdict.infos)
-            for key, verdict in outcomes(cases, executor, given).items()
+            for key, verdict in outcomes(cases, given).items()
         ]
     found = counts(answers)
 
@@ -113,12 +91,12 @@ def test_published_answers_on_variants(cases, executor, external_data):
     assert {a.dialogue: a.outcome for a in answers if a.dialogue in CAUSES} == CAUSES
 
 
-def test_the_published_results_are_constant_in_every_case(cases, executor):
+def test_the_published_results_are_constant_in_every_case(cases):
     """A system that answers with the reference values is called constant in all 50 cases."""
     found = {}
     for key, case in cases.items():
-        result = executor.results(case.data["refSparql"], case.data["graph"], {})
-        verdict = on_variants.judge(case, [values_of(result)], executor, Module())
+        result = EXECUTOR.results(case.data["refSparql"], case.data["graph"], {})
+        verdict = on_variants.judge(case, [values_of(result)], EXECUTOR, Bare())
         found[key] = verdict.infos["variantOutcome"]
 
     assert set(found.values()) == {"constant"}, found

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: one thin module per command; heavy packages are imported where they are used.
 
-Plug-ins add commands by entry points of the group ``kgbench.commands``: modules with a function
-``command(app)`` and, if they belong to one of :data:`PANELS`, its name in ``PANEL``.
+A module has a function named after its command, or the ``group`` of its subcommands; others have
+a function ``command(app)``. Plug-ins add such modules by entry points of the group
+``kgbench.commands``, with ``PANEL`` if they belong to one of :data:`PANELS`.
 
 Exit codes: 0 success, 1 refused or failed with a message, 2 wrong usage, 3 a run with unfinished
 dialogues, 4 a write failed (disk full, quota, read-only), 130 interrupted.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
@@ -49,7 +51,8 @@ PANELS = {
         "doctor",
     ),
 }
-"""The commands, in the order of their list; a command is the module of the same name."""
+"""The commands, in the order of their list; most are in the module of the same name."""
+_MODULES: Final = {"leaderboard": "analyze", "view": "serve"}  # of the other commands
 
 COMMANDS = tuple(name for names in PANELS.values() for name in names)
 _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
@@ -104,9 +107,15 @@ def build_app(
     root.callback()(_root)
     panels = {}
     for name, module in modules.items():
-        module.command(root)
-        if not listed and hasattr(module, "subcommands"):
-            module.subcommands(root, words)
+        command = getattr(module, name, None) if name in COMMANDS else None
+        if command is not None:
+            root.command(name)(command)
+        elif hasattr(module, "group"):
+            root.add_typer(module.group, name=name)
+        else:
+            module.command(root)
+            if not listed and hasattr(module, "subcommands"):
+                module.subcommands(root, words)
         panels[name.rstrip("_")] = _PANEL_OF.get(name) or getattr(module, "PANEL", _OTHERS)
     registered: list[Any] = [*root.registered_commands, *root.registered_groups]
     for each in registered:
@@ -115,9 +124,9 @@ def build_app(
 
 
 def _module(name: str) -> Any:
-    """Return the module of a command, which has a function ``command(app)``."""
+    """Return the module of a command."""
     if name in COMMANDS:
-        return import_module(f"kgbench.cli.{name}")
+        return import_module(f"kgbench.cli.{_MODULES.get(name, name)}")
     return plug_ins.load(_GROUP, name, _KNOWN)
 
 
@@ -128,6 +137,7 @@ def _listing() -> typer.Typer:
         command.callback = _placeholder(command.callback)
     for group in listed.registered_groups:
         assert group.typer_instance is not None
+        group.typer_instance = copy(group.typer_instance)
         group.typer_instance.registered_commands = []
     return listed
 

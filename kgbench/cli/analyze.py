@@ -213,7 +213,7 @@ class AnalysisCommand:
     """The command of an analysis; its options are those of the analysis and of :func:`_print`."""
 
     def __init__(self, name: str) -> None:
-        self.__name__ = name
+        self.__name__, self.__doc__ = name, INDEX[name].summary
         self.__annotations__: dict[str, Any] = {}  # typer wants these beside the signature
 
     @property
@@ -260,3 +260,7 @@ class AnalysisCommand:
         except OptionRefused as refused:
             flag = parameters[refused.name].flag
             raise typer.BadParameter(refused.reason, param_hint=flag) from None
+
+
+leaderboard = AnalysisCommand("leaderboard")
+"""The command ``kgbench leaderboard``, short for ``kgbench analyze leaderboard``."""

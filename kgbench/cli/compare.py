@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from kgbench.store.protocol import Store
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("compare")(compare)
-
-
 @grouped
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="A model, run or evaluation pass.")],

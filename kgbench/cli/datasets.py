@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 
 from kgbench.cli import completion, options
 from kgbench.cli.interruption import end_after
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -32,16 +31,10 @@ _Name = Annotated[
 _SHOWN = 3  # names of files
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command and its subcommands."""
-    group = typer.Typer(help="List and install third-party data sets.", no_args_is_help=True)
-    group.command("list")(list_)
-    group.command("show")(show)
-    group.command("install")(install)
-    group.command("similar")(similar)
-    app.add_typer(group, name="datasets")
+group = typer.Typer(help="List and install third-party data sets.", no_args_is_help=True)
 
 
+@group.command("list")
 def list_(json_: options.AsJson = False) -> None:
     """List available data sets, and which of them are installed."""
     from kgbench.datasets import descriptions, home
@@ -51,14 +44,14 @@ def list_(json_: options.AsJson = False) -> None:
         {"name": name, "title": descriptions.describe(name).title, "installed": name in installed}
         for name in descriptions.names()
     ]
-    if json_:
-        typer.echo(json.dumps(rows, indent=2))
-        return
-    for row in rows:
-        state = "installed" if row["installed"] else "not installed"
-        typer.echo(f"{row['name']}  {row['title']}  ({state})")
+    lines = (
+        f"{row['name']}  {row['title']}  ({'installed' if row['installed'] else 'not installed'})"
+        for row in rows
+    )
+    report(rows, lines, json_=json_)
 
 
+@group.command("show")
 def show(name: _Name, json_: options.AsJson = False) -> None:
     """Show the source of a data set, its terms, and what is installed."""
     from kgbench.datasets import descriptions, home
@@ -78,15 +71,15 @@ def show(name: _Name, json_: options.AsJson = False) -> None:
         "installed": None if record is None else record["installed"],
         "tasks": [task["label"] for task in (record or {}).get("tasks", ())],
     }
-    if json_:
-        typer.echo(json.dumps(facts, indent=2))
-        return
-    for key, value in facts.items():
-        values = value if isinstance(value, list) else [value]
-        for k, item in enumerate(values):
-            typer.echo(f"{key if not k else '':12} {'no' if item is None else item}".rstrip())
+    lines = (
+        f"{'' if k else key:12} {'no' if item is None else item}".rstrip()
+        for key, value in facts.items()
+        for k, item in enumerate(value if isinstance(value, list) else [value])
+    )
+    report(facts, lines, json_=json_)
 
 
+@group.command("install")
 def install(
     name: _Name,
     copy: Annotated[
@@ -131,7 +124,7 @@ def install(
         )
     with progress(f"installing {name}", len(described.files), quiet=json_) as advance:
         result = _installed(described, copy, advance, budget, unverified=unverified)
-    report = {
+    data = {
         "place": str(result.place),
         "files": result.files,
         "tasks": result.tasks,
@@ -140,21 +133,17 @@ def install(
         "further": len(result.further),
         "remarks": result.remarks,
     }
-    if json_:
-        typer.echo(json.dumps(report, indent=2))
-        return
-    typer.echo(
-        f"installed {count(result.files, 'file')} and {count(result.tasks, 'task')} "
-        f"in {result.place}"
-    )
+    files, tasks = count(result.files, "file"), count(result.tasks, "task")
+    lines = [f"installed {files} and {tasks} in {result.place}"]
     for problem, paths in (("other than declared", result.differing), ("missing", result.missing)):
         if paths:
             more = " ..." if paths[_SHOWN:] else ""
-            typer.echo(f"{count(len(paths), 'file')} {problem}: {', '.join(paths[:_SHOWN])}{more}")
-    for remark in result.remarks:
-        typer.echo(f"remark: {remark}")
-    for remark in described.rights:
-        typer.echo(f"terms: {remark}")
+            lines.append(
+                f"{count(len(paths), 'file')} {problem}: {', '.join(paths[:_SHOWN])}{more}"
+            )
+    lines += [f"remark: {remark}" for remark in result.remarks]
+    lines += [f"terms: {remark}" for remark in described.rights]
+    report(data, lines, json_=json_)
 
 
 def _installed(
@@ -202,6 +191,7 @@ def _install_graph(described: Description, copy: Path | None) -> InstallationRes
     )
 
 
+@group.command("similar")
 def similar(
     name: _Name,
     *,

@@ -29,11 +29,6 @@ class Sort(StrEnum):
     OUTCOME = "outcome"
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("dialogues")(dialogues)
-
-
 @grouped
 def dialogues(
     *,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import asdict
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
 
 _INDENT = 26  # column at which descriptions start
 _COLOURS = {"ok": "green", "absent": "bright_black", "note": "yellow", "broken": "red"}
-
-
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("doctor")(doctor)
 
 
 def doctor(
@@ -51,7 +47,7 @@ def doctor(
             _print(condition, first=not conditions or conditions[-1].part != condition.part)
         conditions.append(condition)
     broken = sum(condition.state is State.BROKEN for condition in conditions)
-    data = {"broken": broken, "conditions": [condition.as_json() for condition in conditions]}
+    data = {"broken": broken, "conditions": list(map(asdict, conditions))}
     subject = {0: "nothing is", 1: "1 thing is"}.get(broken, f"{broken} things are")
     report(data, [f"\n{subject} broken"], json_=json_)
     if broken:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -36,13 +37,16 @@ def print_estimate(
     run. ``endpoint`` says whether a SPARQL endpoint was given; ``redo_invalidated`` and
     ``retry_errors`` and ``limit`` are as in :class:`~kgbench.engine.Settings`.
     """
+    from kgbench.config.names import suites_of_results
     from kgbench.config.specs import WITHOUT_COST
     from kgbench.connectors import lacking
     from kgbench.connectors.batches import require
     from kgbench.connectors.permissions import requirements
+    from kgbench.engine import planning
     from kgbench.engine.estimates import RULE, model_estimates
     from kgbench.engine.prices import declared
-    from kgbench.tables.rendering import render
+    from kgbench.engine.published import PlanExercises, stored_exercises
+    from kgbench.store import open_reader
 
     for model in plan.models if plan.batch else ():
         if model.connector not in WITHOUT_COST:
@@ -51,7 +55,11 @@ def print_estimate(
     complete, invalidated = _complete(
         plan, location, run, redo=redo_invalidated, retry=retry_errors
     )
-    plan_exercises = _planned_exercises(plan, location, endpoint=endpoint)
+    if plan.suite in suites_of_results():  # only they need a store
+        with open_reader(location) as store:
+            plan_exercises = stored_exercises(store, plan, endpoint=endpoint)
+    else:
+        plan_exercises = PlanExercises(planning.exercises(plan))
     prices = declared(plan.prices)
     models = list(model_estimates(plan, complete, prices, plan_exercises.exercises, limit))
     left_out = [*plan.passed_over, *plan_exercises.passed_over]
@@ -72,11 +80,11 @@ def print_estimate(
         "models": [_entry(forecast) for forecast in models],
         "detectable": None if detectable is None else detectable._asdict(),
     }
-    lines = [f"left out: {passed_over}" for passed_over in left_out]
+    lines: list[str | Table] = [f"left out: {passed_over}" for passed_over in left_out]
     lines += [f"note: {note}" for note in (*needed, *missing)]
     if invalidated:
         lines.append(f"{count(invalidated, 'dialogue')} invalidated and not counted. {REDO}")
-    lines.append(render(_table(plan, models, RULE), "table").removesuffix("\n"))
+    lines.append(_table(plan, models, RULE))
     if detectable is not None:
         lines.append(_claim(detectable))
     report(data, lines, json_=json_)
@@ -103,26 +111,27 @@ def _table(plan: Plan, models: Sequence[ModelEstimate], rule: str) -> Table:
         f" = {count(per_model * len(models), 'dialogue')} ({per_model:,} per model)"
         f"{', in batches' if plan.batch else ''}"
     )
-    columns = (
-        Column("model", "Model"),
-        Column("dialogues", "To do", Kind.COUNT),
-        Column("calls", "Calls", Kind.COUNT),
-        Column("input_tokens", "Tokens read", Kind.COUNT),
-        Column("output_tokens", "Tokens written", Kind.COUNT),
-        Column("cost", "Cost", Kind.COUNT),
-    )
+    counted = {
+        "dialogues": "To do",
+        "calls": "Calls",
+        "input_tokens": "Tokens read",
+        "output_tokens": "Tokens written",
+        "cost": "Cost",
+    }
+    columns = [Column(name, heading, Kind.COUNT) for name, heading in counted.items()]
     rows = tuple(
         (
             forecast.model.label,
             tokens(forecast.dialogues),
-            _range(forecast.least.calls, forecast.most.calls),
-            _range(forecast.least.input_tokens, forecast.most.input_tokens),
-            _range(forecast.least.output_tokens, forecast.most.output_tokens),
+            *(
+                _range(tokens(getattr(forecast.least, name)), tokens(getattr(forecast.most, name)))
+                for name in ("calls", "input_tokens", "output_tokens")
+            ),
             _cost(forecast.least, forecast.most),
         )
         for forecast in models
     )
-    return Table(title, columns, rows, notes=(rule,))
+    return Table(title, (Column("model", "Model"), *columns), rows, notes=(rule,))
 
 
 def _detectable(
@@ -134,47 +143,23 @@ def _detectable(
     follows without results.
     """
     from kgbench.analysis import planning
+    from kgbench.engine.planning import planned_dialogues
     from kgbench.errors import QueryError, StoreError
+    from kgbench.scores.selection import select
     from kgbench.store import open_reader
 
-    repetitions = _repetitions(plan, plan_exercises)
-    never = planning.undetectable(repetitions)
-    if never is not None:
-        return never
-    try:
-        with open_reader(location) as store:
-            from kgbench.scores.selection import select
-
-            chosen = select(store, plan.suite)
-            return planning.detectable(store, chosen, repetitions)
-    except (QueryError, StoreError):  # no store yet, or no results of this suite in it
-        return None
-
-
-def _repetitions(plan: Plan, plan_exercises: PlanExercises) -> dict[str, list[int]]:
-    """Return, for each task label, how often each of its cases is run per model."""
-    from collections import Counter
-
-    from kgbench.engine.planning import planned_dialogues
-
-    by_label: dict[str, Counter[str]] = {}
+    by_label: dict[str, Counter[str]] = {}  # how often each case of a task is run per model
     for dialogue in planned_dialogues(plan, plan_exercises.exercises, plan.models[0]):
         counts = by_label.setdefault(dialogue.exercise.task.label, Counter())
         counts[dialogue.exercise.case.iri] += 1
-    return {label: list(counts.values()) for label, counts in by_label.items()}
-
-
-def _planned_exercises(plan: Plan, location: str | None, *, endpoint: bool) -> PlanExercises:
-    """Return the exercises of each task label; only suites of imported results need a store."""
-    from kgbench.config.names import suites_of_results
-    from kgbench.engine import planning
-    from kgbench.engine.published import PlanExercises, stored_exercises
-    from kgbench.store import open_reader
-
-    if plan.suite not in suites_of_results():
-        return PlanExercises(planning.exercises(plan))
-    with open_reader(location) as store:
-        return stored_exercises(store, plan, endpoint=endpoint)
+    repetitions = {label: list(counts.values()) for label, counts in by_label.items()}
+    if (never := planning.undetectable(repetitions)) is not None:
+        return never
+    try:
+        with open_reader(location) as store:
+            return planning.detectable(store, select(store, plan.suite), repetitions)
+    except (QueryError, StoreError):  # no store yet, or no results of this suite in it
+        return None
 
 
 def _complete(
@@ -225,13 +210,11 @@ def _entry(forecast: ModelEstimate) -> dict[str, Any]:
     }
 
 
-def _range(least: int, most: int) -> str:
-    return tokens(least) if least == most else f"{tokens(least)} to {tokens(most)}"
+def _range(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
 
 
 def _cost(least: Estimate, most: Estimate) -> str:
     if least.cost is None or most.cost is None:
         return "unknown"
-    if least.cost == most.cost:
-        return usd(least.cost)
-    return f"{usd(least.cost)} to {usd(most.cost)}"
+    return _range(usd(least.cost), usd(most.cost))

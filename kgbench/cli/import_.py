@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench import``: import published results of other frameworks into the store."""
+"""``kgbench import``: import published results into the store."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import import_rdf, options, plug_ins
+from kgbench.cli import options, plug_ins
+from kgbench.cli.interruption import end_after
 from kgbench.cli.messages import count, report
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
     from kgbench.importers.llm_kg_bench import ImportedRun
     from kgbench.importers.load import Summary
+    from kgbench.importers.rdf.loading import Summary as RdfSummary
     from kgbench.store.protocol import Store
 
 GROUP = "kgbench.importers"  # of plug-ins
@@ -30,7 +32,7 @@ def command(app: typer.Typer) -> None:
     """Register the command and its subcommands."""
     group = typer.Typer(help="Import published results into the store.", no_args_is_help=True)
     group.callback()(_several)
-    group.command("rdf")(import_rdf.rdf)
+    group.command("rdf")(rdf)
     group.command("llm-kg-bench")(llm_kg_bench)
     group.command("text2kgbench")(text2kgbench)
     for name, function in plug_ins.usable(GROUP, _OWN).items():
@@ -40,6 +42,75 @@ def command(app: typer.Typer) -> None:
 
 def _several() -> None:
     """Import published results into the store."""
+
+
+def rdf(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE|URL...",
+            help="Dumps (N-Quads, TriG, Turtle, N-Triples, JSON-LD, RDF/XML; optionally .gz, .zst "
+            "or .zip), or the folder or URL of a published site.",
+        ),
+    ],
+    password: options.Password = None,
+    *,
+    max_megabytes: options.MaxMegabytes = 8_192,
+    seconds: options.Seconds = 3_600.0,
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Import results published by another kgbench: runs, passes, and what they refer to.
+
+    All sources together are one data set. It is checked against checksums, the SHACL shapes of
+    results and the store before anything is written. Importing it again changes nothing. URLs are
+    fetched by http or https only.
+    """
+    from kgbench.importers.rdf import contents as data_sets
+    from kgbench.importers.rdf import loading
+    from kgbench.importers.rdf.parsing import scratch_folder, stage
+    from kgbench.importers.rdf.sources import Documents, fetch_documents
+    from kgbench.net.limits import Budget
+    from kgbench.store import open_for_import
+
+    budget = Budget(max_megabytes << 20, seconds)
+    end_after(seconds)
+    with scratch_folder() as scratch:
+        gathered = Documents()
+        for source in sources:
+            part = fetch_documents(source, scratch, password, budget)
+            gathered.files += part.files
+            gathered.origins += part.origins
+        contents = data_sets.read(stage(gathered.files, scratch, budget))
+        with (
+            open_for_import(store) as opened,
+            progress("copying statements", None, quiet=json_) as advance,
+        ):
+            summary = loading.load(opened, contents, gathered.origins, scratch, advance)
+            location = opened.location
+    data = {"store": location, **summary.as_json()}
+    report(data, (*rdf_lines(summary), f"store  {location}"), json_=json_)
+
+
+def rdf_lines(summary: RdfSummary) -> Iterator[str]:
+    """Yield what an import of RDF found and stored."""
+    for origin in summary.sources:
+        yield f"{origin.name}  sha256:{origin.digest[:16]}"
+    for activity in (*summary.runs, *summary.passes, *summary.invalidations):
+        yield f"  new   {activity}"
+    for activity in summary.grown:
+        yield f"  grown {activity}"
+    for activity in summary.there:
+        yield f"  there {activity}"
+    for published, known in summary.elsewhere:
+        yield f"  there {published} (as {known})"
+    counts = (
+        f"{count(len(summary.runs), 'run')}, {count(len(summary.passes), 'pass', 'passes')}, "
+        f"{count(summary.described, 'statement')} for the catalogue"
+    )
+    beside = f"; {count(summary.foreign, 'foreign statement')} kept" if summary.foreign else ""
+    out = f"; {summary.left_out:,} left out (analyses, declarations)" if summary.left_out else ""
+    yield f"imported {counts}{beside if summary.brought else ''}{out}"
 
 
 def llm_kg_bench(

@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("init")(init)
-
-
 def init(
     folder: Annotated[
         Path, typer.Argument(metavar="[FOLDER]", help="Target folder. Default: the current folder.")

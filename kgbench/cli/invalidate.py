@@ -12,11 +12,6 @@ from kgbench.cli import completion, options
 from kgbench.cli.messages import count, report
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("invalidate")(invalidate)
-
-
 def invalidate(
     name: Annotated[
         str,

@@ -12,18 +12,13 @@ import typer
 KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The file of a private key.")]
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command and its subcommands."""
-    keys = typer.Typer(
-        help="Create, list and revoke keys that sign publications.",
-        no_args_is_help=True,
-    )
-    keys.command("new")(new)
-    keys.command("revoke")(revoke)
-    keys.command("list")(listed)
-    app.add_typer(keys, name="keys")
+group = typer.Typer(
+    help="Create, list and revoke keys that sign publications.",
+    no_args_is_help=True,
+)
 
 
+@group.command("new")
 def new(
     file: KeyFile,
     after: Annotated[
@@ -61,6 +56,7 @@ def new(
     typer.echo(f"public   {file}{PUBLIC}: publish it where readers look for it")
 
 
+@group.command("revoke")
 def revoke(
     file: KeyFile,
     key: Annotated[
@@ -80,6 +76,7 @@ def revoke(
     typer.echo(f"revoked {revoked}; publish again with --sign {file}")
 
 
+@group.command("list")
 def listed(file: KeyFile) -> None:
     """List the public keys in KEYFILE.keys, oldest first."""
     from kgbench.signing.key_list import KeyList

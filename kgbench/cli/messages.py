@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgbench.characters import visible
 from kgbench.errors import ResourceError
+
+if TYPE_CHECKING:
+    from kgbench.tables import Table, Value
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:
@@ -27,8 +30,8 @@ def echo_visible(text: str, *, err: bool = False) -> None:
     typer.echo(visible(text), err=err)
 
 
-def report(data: Any, lines: Iterable[str], *, json_: bool) -> None:
-    """Print the result of a command: ``data`` as JSON in ASCII, or ``lines`` of text.
+def report(data: Any, lines: Iterable[str | Table], *, json_: bool) -> None:
+    """Print the result of a command: ``data`` as JSON in ASCII, or ``lines`` of text and tables.
 
     Neither can steer a terminal: control characters of the text are escaped.
     """
@@ -36,7 +39,23 @@ def report(data: Any, lines: Iterable[str], *, json_: bool) -> None:
         typer.echo(json.dumps(data, indent=2))
         return
     for line in lines:
-        echo_visible(line)
+        if isinstance(line, str):
+            echo_visible(line)
+        else:
+            from kgbench.tables import render
+
+            typer.echo(render(line, "table"), nl=False)
+
+
+def listing(title: str, columns: Mapping[str, str], entries: Iterable[Mapping[str, Any]]) -> Table:
+    """Return a table of ``entries``, with ``columns`` by key and heading; lists have no cell."""
+    from kgbench.tables import Column, Table
+
+    def cell(value: Any) -> Value:
+        return value if isinstance(value, int | float | str) else ""
+
+    rows = tuple(tuple(cell(entry[name]) for name in columns) for entry in entries)
+    return Table(title, tuple(Column(*column) for column in columns.items()), rows)
 
 
 def missing_package(error: ModuleNotFoundError, extra: str) -> ResourceError:

@@ -9,26 +9,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.messages import report
+from kgbench.cli.messages import listing, report
 
 if TYPE_CHECKING:
     from kgbench.model import Json
     from kgbench.scores.catalogue import ModelRecord
-    from kgbench.tables import Value
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command and its subcommands."""
-    group = typer.Typer(
-        help="List and show the models in a store; install a small one on this machine.",
-        no_args_is_help=True,
-    )
-    group.command("list")(list_)
-    group.command("show")(show)
-    group.command("install")(install)
-    app.add_typer(group, name="models")
+_COLUMNS = {
+    "display_name": "Model",
+    "id": "Id",
+    "connector": "Connector",
+    "family": "Family",
+    "parameters": "Parameters (10^9)",
+    "context": "Context",
+    "released": "Released",
+    "licence": "Licence",
+}
+group = typer.Typer(
+    help="List and show the models in a store; install a small one on this machine.",
+    no_args_is_help=True,
+)
 
 
+@group.command("list")
 def list_(
     globs: Annotated[
         list[str] | None, typer.Argument(metavar="[GLOB]...", help="Only names or ids that match.")
@@ -43,8 +47,6 @@ def list_(
     from kgbench.scores import catalogue
     from kgbench.scores.catalogue import recorded, records
     from kgbench.store import open_reader
-    from kgbench.tables import Column, Table
-    from kgbench.tables.rendering import render
 
     with open_reader(store) as opened:
         models = catalogue.models(opened)
@@ -71,31 +73,20 @@ def list_(
         }
         for model in selected
     ]
-    columns = (
-        Column("display_name", "Model"),
-        Column("id", "Id"),
-        Column("connector", "Connector"),
-        Column("family", "Family"),
-        Column("parameters", "Parameters (10^9)"),
-        Column("context", "Context"),
-        Column("released", "Released"),
-        Column("licence", "Licence"),
-    )
-    # The id is left out where it equals the name.
-    display_entries = [
-        {**entry, "id": "" if entry["id"] == entry["display_name"] else entry["id"]}
-        for entry in entries
+    # The id is left out where it equals the name, and a column where no model has a value.
+    shown = [
+        {**each, "id": None if each["id"] == each["display_name"] else each["id"]}
+        for each in entries
     ]
-    rows = tuple(
-        tuple(_display_value(entry[column.name]) for column in columns) for entry in display_entries
-    )
-    known = [
-        column.name for column in columns if any(entry[column.name] for entry in display_entries)
-    ]
-    table = Table("Models", columns, rows).only("display_name", *known[1:])
-    report(entries, [render(table, "table").removesuffix("\n")], json_=json_)
+    columns = {
+        name: heading
+        for name, heading in _COLUMNS.items()
+        if name == "display_name" or any(entry[name] for entry in shown)
+    }
+    report(entries, [listing("Models", columns, shown)], json_=json_)
 
 
+@group.command("show")
 def show(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="A name, an id or an IRI.")],
     store: options.Store = None,
@@ -134,6 +125,7 @@ def show(
     report(data, lines, json_=json_)
 
 
+@group.command("install")
 def install(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A model that runs on any processor: smollm2.")
@@ -168,7 +160,3 @@ def _published(record: ModelRecord | None) -> dict[str, Json]:
         "released": record.released.isoformat() if record and record.released else None,
         "licence": record and record.license,
     }
-
-
-def _display_value(value: Json) -> Value:
-    return value if isinstance(value, int | float | str) else ""

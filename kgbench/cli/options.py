@@ -122,6 +122,7 @@ Pass = Annotated[
         help="The evaluation pass to use: first, latest, or an IRI.",
     ),
 ]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 AsJson = Annotated[bool, rarer("Output", "--json", help="Print JSON instead of text.")]
 MaxMegabytes = Annotated[
     int,
@@ -163,18 +164,6 @@ Preflight = Annotated[
         "Models",
         "--preflight/--no-preflight",
         help="Make a short test call to each model first, and stop if it fails.",
-    ),
-]
-JudgedGlobs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judged", metavar="GLOB", help="Only dialogues of models that match; repeatable."
-    ),
-]
-JudgedSample = Annotated[
-    int | None,
-    typer.Option(
-        "--sample", metavar="N", min=1, help="Only N dialogues (or pairs), drawn at random."
     ),
 ]
 ToolProtocol = Annotated[

@@ -11,11 +11,6 @@ from kgbench.cli import options
 from kgbench.cli.option_groups import Output, grouped
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("plan")(plan)
-
-
 @grouped
 def plan(
     *,

@@ -8,19 +8,21 @@ import os
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
 from kgbench.cli import completion, options
+from kgbench.cli.messages import count, listing, report
+from kgbench.cli.tables import report_guarded
 
 if TYPE_CHECKING:
-    from kgbench.rdf.queries import Query
     from kgbench.store.protocol import Store
-    from kgbench.tables import Kind
+    from kgbench.tables import Table
 
 
 # The lexical forms of numbers; those that are no numbers in a spreadsheet stay text.
@@ -36,11 +38,6 @@ class Form(StrEnum):
     TSV = "tsv"
     XML = "xml"
     TURTLE = "turtle"
-
-
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("query")(query)
 
 
 def query(
@@ -81,6 +78,7 @@ def query(
     """
     from kgbench.errors import QueryError
     from kgbench.rdf import queries
+    from kgbench.scores.selection import filled, select
     from kgbench.store import open_reader
 
     if name is None:
@@ -108,8 +106,8 @@ def query(
             if not text_to_run.strip():
                 raise QueryError("the query is empty")
         else:
-            arguments = _complete(opened, declared, arguments, suite, pass_)
-            text_to_run = queries.bind(declared, **arguments)
+            chosen = filled(declared, arguments, lambda: select(opened, suite, pass_))
+            text_to_run = queries.bind(declared, **chosen)
         if text:
             typer.echo(text_to_run)
         else:
@@ -134,12 +132,9 @@ def _read(name: str) -> str:
     """Return the text of a query from a file, or from standard input if the name is ``-``."""
     from kgbench.errors import QueryError
 
-    if name != "-":
-        raw = Path(name).read_bytes()
-    elif sys.stdin is None:
+    if name == "-" and sys.stdin is None:
         raise QueryError("the query cannot be read: standard input is closed")
-    else:
-        raw = sys.stdin.buffer.read()
+    raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     try:
         return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8-sig").read()
     except UnicodeDecodeError as error:
@@ -159,43 +154,38 @@ def _parameters(texts: list[str]) -> dict[str, list[str]]:
     return dict(parameters)
 
 
-def _complete(
-    store: Store, declared: Query, arguments: dict[str, list[str]], suite: str | None, pass_: str
-) -> dict[str, Any]:
-    """Add the graphs of the selected suite and passes to the arguments."""
-    from kgbench.scores.selection import filled, select
-
-    return filled(declared, arguments, lambda: select(store, suite, pass_))
-
-
 def _list(queries: Any) -> None:
-    from kgbench.tables import Column, Table, render
-
-    rows = []
-    for name in queries.names():
-        declared = queries.load(name)
-        parameters = " ".join(p.name if p.optional else f"{p.name}*" for p in declared.parameters)
-        rows.append((name, parameters, declared.label))
-    columns = (
-        Column("query", "Query"),
-        Column("parameters", "Parameters (* needed)"),
-        Column("label", "Answers"),
-    )
-    typer.echo(render(Table("Declared queries", columns, tuple(rows)), "table"), nl=False)
+    entries = [
+        {
+            "name": name,
+            "parameters": " ".join(p.name + "*" * (not p.optional) for p in declared.parameters),
+            "label": declared.label,
+        }
+        for name in queries.names()
+        for declared in (queries.load(name),)
+    ]
+    columns = {"name": "Query", "parameters": "Parameters (* needed)", "label": "Answers"}
+    report(None, [listing("Declared queries", columns, entries)], json_=False)
 
 
 def _write(answer: Any, form: Form | None, base: str, *, guard: bool, crlf: bool) -> None:
     import pyoxigraph as ox
 
     is_graph = isinstance(answer, ox.QueryTriples)
-    refusal = _refusal(form, is_graph=is_graph)
-    if refusal:
+    refusal = None
+    if is_graph and form not in (None, Form.TURTLE):
+        refusal = "a graph is written as turtle"
+    elif form is Form.TURTLE and not is_graph:
+        refusal = "only graphs can be written as turtle"
+    if refusal is not None:
         # A traceback would keep the answer alive, and another thread might free it, which
         # pyoxigraph does not allow.
         del answer
         raise typer.BadParameter(refusal, param_hint="--format")
     if not is_graph and form in (None, Form.TABLE):
-        _table(answer, base)
+        decided = isinstance(answer, ox.QueryBoolean)
+        yes = "yes" if decided and answer else "no"
+        report(None, [yes if decided else _table(answer, partial(_short, base))], json_=False)
         sys.stdout.flush()
         return
     # These formats keep control characters, which a terminal would interpret.
@@ -215,47 +205,51 @@ def _write(answer: Any, form: Form | None, base: str, *, guard: bool, crlf: bool
 
 
 def _solutions(answer: Any, form: Form | None, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
-    """Write solutions or a boolean in a SPARQL 1.1 result format."""
+    """Write solutions or a boolean in a SPARQL 1.1 result format.
+
+    Lines of CSV end with LF, as in all CSV files of kgbench, or with CR LF (RFC 4180).
+    """
     import pyoxigraph as ox
 
     from kgbench.characters import XmlSink
 
-    if form is Form.CSV:
-        _csv(answer, out, guard=guard, crlf=crlf)
+    end = "\r\n" if crlf else "\n"
+    if form is Form.CSV and isinstance(answer, ox.QueryBoolean):
+        out.write(f"{'true' if answer else 'false'}{end}".encode())
+    elif form is Form.CSV:
+        from kgbench.tables.rendering import as_csv
+
+        table = _table(answer, _cell)
+        if guard:
+            table, changed = table.spreadsheet_safe()
+            report_guarded(changed)
+        out.write(as_csv(table, end).encode("utf-8"))
     elif form is Form.XML:
         sink = XmlSink(out)
         answer.serialize(sink, ox.QueryResultsFormat.XML)
         sink.flush()
     else:
-        kinds = {
-            Form.JSON: ox.QueryResultsFormat.JSON,
-            Form.TSV: ox.QueryResultsFormat.TSV,
-        }
-        answer.serialize(out, kinds[form or Form.JSON])
+        tsv, json = ox.QueryResultsFormat.TSV, ox.QueryResultsFormat.JSON
+        answer.serialize(out, tsv if form is Form.TSV else json)
     if form in (Form.JSON, Form.XML):
         out.write(b"\n")
 
 
-def _csv(answer: Any, out: BinaryIO, *, guard: bool, crlf: bool) -> None:
-    """Write solutions as CSV with LF, as all CSV files of kgbench, or with CR LF (RFC 4180)."""
-    import csv
+def _table(answer: Any, cell: Callable[[Any], Any]) -> Table:
+    """Return solutions as a table of what ``cell`` makes of terms; unbound variables are empty."""
+    from kgbench.tables import Column, Kind, Table
 
-    import pyoxigraph as ox
-
-    from kgbench.characters import spreadsheet_safe
-    from kgbench.cli.tables import report_guarded
-
-    if isinstance(answer, ox.QueryBoolean):
-        rows: list[list[Any]] = [["true" if answer else "false"]]
-    else:
-        rows = [[variable.value for variable in answer.variables]]
-        rows += [[_cell(term) for term in solution] for solution in answer]
-    if guard:
-        rows, changed = spreadsheet_safe(rows)
-        report_guarded(changed)
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
-    out.write(text.getvalue().encode("utf-8"))
+    names = [variable.value for variable in answer.variables]
+    rows = [[row[name] for name in names] for row in answer]
+    kinds = [
+        Kind.COUNT if terms and all(map(_is_number, terms)) else Kind.TEXT  # aligned to the right
+        for terms in ([row[k] for row in rows if row[k] is not None] for k in range(len(names)))
+    ]
+    return Table(
+        count(len(rows), "row"),
+        tuple(Column(name, name, kind) for name, kind in zip(names, kinds, strict=True)),
+        tuple(tuple(None if term is None else cell(term) for term in row) for row in rows),
+    )
 
 
 def _cell(term: Any) -> Any:
@@ -264,59 +258,21 @@ def _cell(term: Any) -> Any:
 
     from pyoxigraph import Literal, NamedNode
 
-    if term is None:
-        return ""
     if _is_number(term) and _NUMERAL.fullmatch(term.value):
         return UserString(term.value)
     return term.value if isinstance(term, Literal | NamedNode) else str(term)
 
 
-def _refusal(form: Form | None, *, is_graph: bool) -> str | None:
-    """Explain why an answer cannot be written in a format; ``None`` if it can."""
-    if is_graph and form not in (None, Form.TURTLE):
-        return "a graph is written as turtle"
-    if form is Form.TURTLE and not is_graph:
-        return "only graphs can be written as turtle"
-    return None
+def _short(base: str, term: Any) -> str:
+    """Return the text of a term for people: IRIs as prefixed names, or relative to ``base``."""
+    from pyoxigraph import NamedNode
 
-
-def _table(answer: Any, base: str) -> None:
-    """Print a table with IRIs as prefixed names, or relative to the base of the store."""
-    import pyoxigraph as ox
-
-    from kgbench.tables import Column, Table, render
     from kgbench.vocab import compact
 
-    if isinstance(answer, ox.QueryBoolean):
-        typer.echo("yes" if answer else "no")
-        return
-
-    def text(term: Any) -> str | None:
-        if term is None:
-            return None
-        if not isinstance(term, ox.NamedNode):
-            return str(term.value)
-        compacted = compact(term.value)
-        return compacted.removeprefix(base) if compacted == term.value else compacted
-
-    names = [variable.value for variable in answer.variables]
-    rows = [[row[name] for name in names] for row in answer]
-    kinds = [_kind(row[column] for row in rows) for column in range(len(names))]
-    table = Table(
-        f"{len(rows)} row{'' if len(rows) == 1 else 's'}",
-        tuple(Column(name, name, kind) for name, kind in zip(names, kinds, strict=True)),
-        tuple(tuple(map(text, row)) for row in rows),
-    )
-    typer.echo(render(table, "table"), nl=False)
-
-
-def _kind(terms: Iterable[Any]) -> Kind:
-    """Return the kind of a column; numbers are aligned to the right."""
-    from kgbench.tables import Kind
-
-    bound = [term for term in terms if term is not None]
-    numbers = bound and all(_is_number(term) for term in bound)
-    return Kind.COUNT if numbers else Kind.TEXT
+    if not isinstance(term, NamedNode):
+        return str(term.value)
+    compacted = compact(term.value)
+    return compacted.removeprefix(base) if compacted == term.value else compacted
 
 
 def _is_number(term: Any) -> bool:

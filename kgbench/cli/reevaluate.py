@@ -16,11 +16,7 @@ from kgbench.variants.kinds import VariantKind
 if TYPE_CHECKING:
     from kgbench.reevaluation.comparison import ReevaluationResult
     from kgbench.reevaluation.tool_audit import Audit
-
-
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("reevaluate")(reevaluate)
+    from kgbench.tables import Table
 
 
 def _policy(name: str | None) -> str | None:
@@ -103,26 +99,26 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
     from kgbench.run_selection import Selection
     from kgbench.store import open_existing, open_reader
 
-    if variants is not None and policy is not None:
-        raise typer.BadParameter(
-            "variants are compared by whole rows: omit --policy", param_hint="--variants"
-        )
-    if variants is not None and endpoint is not None:
-        raise typer.BadParameter(
+    needs_number = "it needs the number of variants: --variants K"
+    for wrong, flag, why in (
+        (variants and policy, "--variants", "variants are compared by whole rows: omit --policy"),
+        (
+            variants and endpoint,
+            "--variants",
             "variants need local graphs, which an endpoint does not provide: omit --endpoint",
-            param_hint="--variants",
-        )
-    if policy == ON_VARIANTS:
-        raise typer.BadParameter(
-            "it needs the number of variants: --variants K", param_hint="--policy"
-        )
-    if audit_tools and (policy or endpoint or variants or against):
-        raise typer.BadParameter(
+        ),
+        (policy == ON_VARIANTS, "--policy", needs_number),
+        (kind and variants is None, "--kind", needs_number),
+        (
+            audit_tools and (policy or endpoint or variants or against),
+            "--audit-tools",
             "an audit does not judge: omit --policy, --endpoint, --variants and --against",
-            param_hint="--audit-tools",
-        )
+        ),
+    ):
+        if wrong:
+            raise typer.BadParameter(why, param_hint=flag)
+    chosen = Selection(tuple(task or ()), tuple(model or ()))
     if audit_tools:
-        chosen = Selection(tuple(task or ()), tuple(model or ()))
         with (
             open_reader(store) as reader,
             make_executor(executor) as pool,
@@ -132,10 +128,6 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
             result = audit(reader, pool, limits, run=run, selection=chosen, watch=advance)
         report(result.report(), _of_audit(result), json_=json_)
         return
-    if kind and variants is None:
-        raise typer.BadParameter(
-            "it needs the number of variants: --variants K", param_hint="--kind"
-        )
     wanted_variants = None
     if variants is not None:
         kinds = tuple(dict.fromkeys(kind or [VariantKind.SHUFFLED]))
@@ -150,7 +142,7 @@ def reevaluate(  # noqa: PLR0917 - a command line has many options
             pool,
             JudgeLimits(seconds=timeout, engine=engine, policy=policy),
             run=run,
-            selection=Selection(tuple(task or ()), tuple(model or ())),
+            selection=chosen,
             against=against or "first",
             endpoint=endpoint,
             variants=wanted_variants,
@@ -173,20 +165,19 @@ def _of_audit(audit: Audit) -> Iterator[str]:
         yield f"{count(times, 'call')} of {one_line(tool) or 'no tool'} kept aside: {reason}"
 
 
-def _of_passes(results: list[ReevaluationResult]) -> Iterator[str]:
+def _of_passes(results: list[ReevaluationResult]) -> Iterator[str | Table]:
     from kgbench.analysis.passes import changes
     from kgbench.analysis.references import on_variants
     from kgbench.reevaluation.comparison import merge_comparisons, passed_over
-    from kgbench.tables.rendering import render
 
     combined = merge_comparisons(results)
-    yield render(changes(combined), "table").removesuffix("\n")
+    yield changes(combined)
     yield (
         f"{count(combined.dialogues, 'dialogue')} judged again, {len(combined.differing):,} differ "
         "from the pass they were compared with"
     )
     if on_variants_answers := [answer for result in results for answer in result.on_variants]:
-        yield render(on_variants(on_variants_answers), "table").removesuffix("\n")
+        yield on_variants(on_variants_answers)
     for kind, times in combined.causes().items():
         yield f"{times:,} {kind}"
     if combined.new_metrics:

@@ -41,11 +41,6 @@ def _suite(name: str | None) -> str | None:
         raise typer.BadParameter(str(error), param_hint="--suite") from None
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("run")(run)
-
-
 @grouped
 def run(
     *,

@@ -5,21 +5,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgbench.analysis.outcomes import Ending, by_fact
-from kgbench.analysis.run_totals import tokens, totals
+from kgbench.analysis.run_totals import cost, duration, tokens, totals
 from kgbench.cli import messages
-from kgbench.cli.messages import count, echo_visible
-from kgbench.cli.totals import totals_line
+from kgbench.cli.messages import count
+from kgbench.tables import Ref
 
 if TYPE_CHECKING:
     from kgbench.analysis.run_results import RunResults
     from kgbench.engine import Progress
     from kgbench.model import Plan
     from kgbench.store.protocol import Store
+    from kgbench.tables import Table
 
 REDO = "Invalidated dialogues run again with --redo-invalidated."
 _LISTED = 5
@@ -44,108 +46,130 @@ def report(
     ``location`` is the store's location if printed commands must repeat it.
     """
     from kgbench.analysis.run_results import run_results
-    from kgbench.record import batches, reading
-    from kgbench.tables.rendering import render
+    from kgbench.record import reading
+    from kgbench.tables import render
 
     run = reading.find_run(store, progress.run)
     results = run_results(store, run, whole_store=whole_store)
     costs = totals(store, run)
-    rows = set(results.table.iris.get("model", {}).values())
+    rows = {cell.iri for cell in results.table.column("model") if isinstance(cell, Ref)}
     without_row = [setup.label for setup in plan.models if setup.iri not in rows]
-    if json_:
-        data = {
-            "run": progress.run,
-            "name": run.label,
-            "store": store.location,
-            "planned": progress.planned,
-            "complete": progress.valid,
-            "invalidated": progress.invalidated,
-            "failed": progress.failed,
-            "calls": progress.calls,
-            "requests": progress.requests,
-            "timeouts": progress.timeouts,
-            "restarts": progress.restarts,
-            "left_open": progress.left_open,
-            "recovered": progress.recovered,
-            "kept": progress.unclaimed,
-            "interrupted": progress.interrupted,
-            "limit": progress.limit,
-            "failures": progress.failures,
-            "passed_over": [*plan.passed_over, *progress.passed_over],
-            "tool_protocols": progress.tool_protocols,
-            "totals": costs,
-            "without_row": without_row,
-            "leaderboard": json.loads(render(results.table, "json")),
-            "published": None
-            if results.published is None
-            else json.loads(render(results.published, "json")),
-            "outcomes": {model: by_fact(found) for model, found in results.endings.items()},
-            "warnings": results.warnings,
-            "worst": [item.as_json() for item in results.worst],
-        }
-        messages.report(data, (), json_=True)
-        return
-    for table in filter(None, (results.published, results.table)):
-        typer.echo(render(table, "table"), nl=False)
-    if without_row:
-        echo_visible(f"No row, because no dialogue has ended or failed: {', '.join(without_row)}.")
-    _print_results(store, results, location)
-    tell_progress(store, progress)
-    typer.echo(f"total  {totals_line(costs)}")
-    echo_visible(f"run    {progress.run} ({run.label})")
-    typer.echo(f"store  {store.location}")
-    if progress.cost:
-        at = "" if location is None else f" --store {location}"
-        echo_visible(f"Back up what was paid for: kgbench store backup FILE.nq.gz{at}")
-    pending = sum(item.requests for item in batches.unended_batches(store, run.graph))
-    if pending:
-        typer.echo(f"{tokens(pending)} answers are pending in batches (kgbench status).")
-    if progress.limit is not None:
-        typer.echo(
-            f"Stopped by {progress.limit}; raise the limit and repeat the command to continue."
-        )
-    if progress.invalidated:
-        typer.echo(REDO)
-    if progress.limit is None and not progress.finished:
-        typer.echo("Repeat the command to continue this run.")
-    if plan.name == _QUICK_START:
-        typer.echo(_REAL_MODEL)
+
+    def lines() -> Iterator[str | Table]:
+        yield from filter(None, (results.published, results.table))
+        if without_row:
+            yield f"No row, because no dialogue has ended or failed: {', '.join(without_row)}."
+        yield from _results(store, results, location)
+        yield from progress_lines(store, progress)
+        yield f"total  {totals_line(costs)}"
+        yield f"run    {progress.run} ({run.label})"
+        yield f"store  {store.location}"
+        yield from _continuing(store, plan, progress, run.graph, location)
+
+    data = {
+        "run": progress.run,
+        "name": run.label,
+        "store": store.location,
+        "planned": progress.planned,
+        "complete": progress.valid,
+        "invalidated": progress.invalidated,
+        "failed": progress.failed,
+        "calls": progress.calls,
+        "requests": progress.requests,
+        "timeouts": progress.timeouts,
+        "restarts": progress.restarts,
+        "left_open": progress.left_open,
+        "recovered": progress.recovered,
+        "kept": progress.unclaimed,
+        "interrupted": progress.interrupted,
+        "limit": progress.limit,
+        "failures": progress.failures,
+        "passed_over": [*plan.passed_over, *progress.passed_over],
+        "tool_protocols": progress.tool_protocols,
+        "totals": costs,
+        "without_row": without_row,
+        "leaderboard": json.loads(render(results.table, "json")),
+        "published": results.published and json.loads(render(results.published, "json")),
+        "outcomes": {model: by_fact(found) for model, found in results.endings.items()},
+        "warnings": results.warnings,
+        "worst": [item.as_json() for item in results.worst],
+    }
+    messages.report(data, lines(), json_=json_)
+    if not json_:
+        print_failures(progress)
 
 
-def _print_results(store: Store, results: RunResults, location: str | None) -> None:
-    """Print the outcomes of all answers, warnings, and the worst dialogues."""
+def _results(store: Store, results: RunResults, location: str | None) -> Iterator[str]:
+    """Yield the outcomes of all answers, warnings, and the worst dialogues."""
     from kgbench.analysis.worst import show_line
     from kgbench.record.dialogue_names import short_names
 
     endings = sum(results.endings.values(), Counter[Ending]())
     if endings:
         counts = (f"{number:,} {ending.words}" for ending, number in endings.most_common())
-        typer.echo(f"answers  {', '.join(counts)}")
+        yield f"answers  {', '.join(counts)}"
     for warning in results.warnings:
-        echo_visible(f"warning  {warning}")
+        yield f"warning  {warning}"
     if results.worst:
-        typer.echo("\nThe worst dialogues of this run:")
+        yield "\nThe worst dialogues of this run:"
         names = short_names(store, (worst.dialogue for worst in results.worst))
         for worst in results.worst:
             named = worst._replace(dialogue=names[worst.dialogue])
-            echo_visible(show_line(named, location, model=True))
-        typer.echo()
+            yield show_line(named, location, model=True)
+        yield ""
 
 
-def tell_progress(store: Store, progress: Progress) -> None:
-    """Print how many dialogues are complete, and why others are not."""
-    typer.echo(
+def _continuing(
+    store: Store, plan: Plan, progress: Progress, graph: str, location: str | None
+) -> Iterator[str]:
+    """Yield what to do next."""
+    from kgbench.record import batches
+
+    if progress.cost:
+        at = "" if location is None else f" --store {location}"
+        yield f"Back up what was paid for: kgbench store backup FILE.nq.gz{at}"
+    if pending := sum(item.requests for item in batches.unended_batches(store, graph)):
+        yield f"{tokens(pending)} answers are pending in batches (kgbench status)."
+    if progress.limit is not None:
+        yield f"Stopped by {progress.limit}; raise the limit and repeat the command to continue."
+    if progress.invalidated:
+        yield REDO
+    if progress.limit is None and not progress.finished:
+        yield "Repeat the command to continue this run."
+    if plan.name == _QUICK_START:
+        yield _REAL_MODEL
+
+
+def progress_lines(store: Store, progress: Progress) -> Iterator[str]:
+    """Yield how many dialogues are complete, and what became of replies of earlier sessions."""
+    from kgbench.store import reply_log
+
+    requests = ""
+    if progress.timeouts or progress.requests > progress.calls:
+        late = f", {progress.timeouts:,} timed out" if progress.timeouts else ""
+        requests = f" ({count(progress.requests, 'request')}{late})"
+    yield (
         f"{progress.valid:,} of {count(progress.planned, 'dialogue')} complete"
         f" ({progress.complete:,} now), {progress.failed:,} failed, {count(progress.calls, 'call')}"
-        f"{_attempts(progress)}"
+        f"{requests}"
     )
     if progress.invalidated:
-        typer.echo(f"  {count(progress.invalidated, 'dialogue')} invalidated and not counted")
+        yield f"  {count(progress.invalidated, 'dialogue')} invalidated and not counted"
     for passed_over in progress.passed_over:
-        typer.echo(f"left out: {passed_over}")
+        yield f"left out: {passed_over}"
     if progress.left_open:
-        typer.echo(f"  {progress.left_open} failed before and were not asked again")
-    _print_replies(store, progress)
+        yield f"  {progress.left_open} failed before and were not asked again"
+    if progress.recovered:
+        answers = count(progress.recovered, "answer")
+        yield f"  {answers} recovered from an earlier session, without another call"
+    if progress.unclaimed:
+        replies = count(progress.unclaimed, "reply", "replies")
+        file = reply_log.path(store.location)
+        yield f"  {replies} of other dialogues, or unparsable: kept in {file}"
+
+
+def print_failures(progress: Progress) -> None:
+    """Print on standard error why dialogues are not complete."""
     for message, times in sorted(progress.failures.items(), key=lambda item: -item[1])[:_LISTED]:
         typer.echo(f"  {times} x {message}", err=True)
     for label, reason in progress.restarts.items():
@@ -154,22 +178,18 @@ def tell_progress(store: Store, progress: Progress) -> None:
         typer.echo(f"  no more calls to {label}: {reason}", err=True)
 
 
-def _attempts(progress: Progress) -> str:
-    """Return in words how many requests the calls took, if there were retries or timeouts."""
-    if not progress.timeouts and progress.requests <= progress.calls:
-        return ""
-    late = f", {progress.timeouts:,} timed out" if progress.timeouts else ""
-    return f" ({count(progress.requests, 'request')}{late})"
+def totals_line(totals: dict[str, Any]) -> str:
+    """Return answers, tokens, cost and duration of a run in one line.
 
-
-def _print_replies(store: Store, progress: Progress) -> None:
-    """Print how many replies of earlier sessions were recovered, and how many are left over."""
-    from kgbench.store import reply_log
-
-    if progress.recovered:
-        words = count(progress.recovered, "answer")
-        typer.echo(f"  {words} recovered from an earlier session, without another call")
-    if progress.unclaimed:
-        words = count(progress.unclaimed, "reply", "replies")
-        file = reply_log.path(store.location)
-        typer.echo(f"  {words} of other dialogues, or unparsable: kept in {file}")
+    Tokens that no provider counted are unknown.
+    """
+    read, written = totals["input_tokens"], totals["output_tokens"]
+    without = totals["answers_without_counts"]
+    if without and not (read or written):
+        used = "tokens unknown"
+    else:
+        rest = f" (unknown for {count(without, 'answer')})" if without else ""
+        least = "at least " if without else ""
+        used = f"{least}{tokens(read)} tokens read and {tokens(written)} written{rest}"
+    answers = count(totals["answers"], "answer")
+    return f"{answers}, {used}, {cost(totals)}, {duration(totals['seconds'])}"

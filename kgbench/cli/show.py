@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgbench.characters import one_line, visible
 from kgbench.cli import options
 from kgbench.cli.messages import report
 from kgbench.vocab import BASE
@@ -15,16 +15,11 @@ from kgbench.vocab import BASE
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kgbench.analysis.dialogues import DialogueView, RoundView, ToolView, VerdictView
+    from kgbench.analysis.dialogues import RoundView, ToolView, VerdictView
     from kgbench.record.judgements import DialogueVerdict
 
 
 _LINES = 12  # shown lines of a tool result
-
-
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("show")(show)
 
 
 def show(
@@ -45,6 +40,8 @@ def show(
 
     Verdicts of judges and human reviewers come last. Control characters are escaped.
     """
+    from rich.console import Console
+
     from kgbench.analysis.dialogues import view
     from kgbench.record.dialogue_names import find_dialogue
     from kgbench.record.judgements import verdicts_about
@@ -59,27 +56,9 @@ def show(
             if pass_ is None or verdict.verdict.startswith(f"{pass_}/")
         ]
     if json_:
-        data = {
-            **dialogue_view.as_json(),
-            "judgements": [_as_json(verdict) for verdict in judgements],
-        }
+        data = {**dialogue_view.as_json(), "judgements": list(map(_as_json, judgements))}
         report(data, (), json_=True)
-    else:
-        _print(dialogue_view, judgements)
-
-
-def _as_json(verdict: DialogueVerdict) -> dict[str, Any]:
-    """Return a verdict as JSON, with the IRI of its rubric."""
-    data = verdict._asdict() | {"call": None if verdict.call is None else verdict.call._asdict()}
-    rubric = data.pop("rubric_iri")
-    return {**data, "rubric": rubric}
-
-
-def _print(dialogue_view: DialogueView, judgements: Sequence[DialogueVerdict]) -> None:
-    from rich.console import Console
-
-    from kgbench.characters import one_line
-
+        return
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(one_line(dialogue_view.iri), style="bold")
     for name, value in dialogue_view.facts:
@@ -93,23 +72,19 @@ def _print(dialogue_view: DialogueView, judgements: Sequence[DialogueVerdict]) -
         _print_judgement(console, judgement)
 
 
+def _as_json(verdict: DialogueVerdict) -> dict[str, Any]:
+    """Return a verdict as JSON, with the IRI of its rubric."""
+    data = verdict._asdict() | {"call": None if verdict.call is None else verdict.call._asdict()}
+    rubric = data.pop("rubric_iri")
+    return {**data, "rubric": rubric}
+
+
 def _print_round(console: Console, round_: RoundView) -> None:
-    from kgbench.characters import one_line, visible
-
-    if round_.of_tools:  # tool results were printed below their calls
-        console.print()
-        _print_answer(console, round_)
-        return
-    feedback = f" (feedback: {one_line(round_.feedback)})" if round_.feedback else ""
     console.print()
-    console.rule(f"prompt {round_.round}{feedback}", align="left")
-    console.print(visible(round_.prompt))
-    _print_answer(console, round_)
-
-
-def _print_answer(console: Console, round_: RoundView) -> None:
-    from kgbench.characters import one_line, visible
-
+    if not round_.of_tools:  # tool results were printed below their calls
+        feedback = f" (feedback: {one_line(round_.feedback)})" if round_.feedback else ""
+        console.rule(f"prompt {round_.round}{feedback}", align="left")
+        console.print(visible(round_.prompt))
     for call in round_.calls:
         console.print(f"[{one_line(call)}]", style="dim")
     if round_.reasoning:
@@ -126,8 +101,6 @@ def _print_answer(console: Console, round_: RoundView) -> None:
 
 def _print_tool(console: Console, use: ToolView) -> None:
     """Print a tool call and the first lines of its result; ``--json`` has all of it."""
-    from kgbench.characters import one_line, visible
-
     result = f"{use.outcome}{f', {use.fault}' if use.fault else ''}"
     where = f" by {one_line(use.server)}" if use.server else ""
     console.print(f"> {use.brief}  [{result}, {use.size}{where}]", style="bold")
@@ -141,8 +114,6 @@ def _print_tool(console: Console, use: ToolView) -> None:
 
 
 def _print_verdict(console: Console, verdict: VerdictView) -> None:
-    from kgbench.characters import one_line
-
     console.print()
     console.rule(one_line(verdict.title), align="left")
     console.print(f"outcome {one_line(verdict.outcome)}")
@@ -154,16 +125,10 @@ def _print_verdict(console: Console, verdict: VerdictView) -> None:
 
 def _print_judgement(console: Console, verdict: DialogueVerdict) -> None:
     """Print the verdict of a judge or human reviewer, and its reason."""
-    from kgbench.characters import one_line, visible
-
-    author = (
-        f"{verdict.reviewer} (person)" if verdict.reviewer else verdict.judge.removeprefix(BASE)
-    )
-    rubric = (
-        verdict.rubric_iri
-        if verdict.rubric is None
-        else f"{verdict.rubric.name} {verdict.rubric.version}"
-    )
+    person = f"{verdict.reviewer} (person)" if verdict.reviewer else None
+    author = person or verdict.judge.removeprefix(BASE)
+    known = verdict.rubric
+    rubric = verdict.rubric_iri if known is None else f"{known.name} {known.version}"
     position = f", as the {verdict.shown}" if verdict.shown else ""
     console.print()
     console.rule(f"verdict of {one_line(author)} by {one_line(rubric)}{position}", align="left")

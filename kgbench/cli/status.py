@@ -17,7 +17,7 @@ import typer
 from kgbench.analysis.run_totals import catalogue_models, totals
 from kgbench.cli import options
 from kgbench.cli.messages import count, echo_visible, report
-from kgbench.cli.totals import totals_line
+from kgbench.cli.run_report import totals_line
 
 if TYPE_CHECKING:
     from kgbench.engine.explaining import Reason
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from kgbench.store.protocol import Store
 
 _SHOWN = 20
-
-
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("status")(status)
 
 
 def status(  # noqa: PLR0917 - a command line has many options

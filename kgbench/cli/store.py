@@ -22,19 +22,10 @@ if TYPE_CHECKING:
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
 
-def command(app: typer.Typer) -> None:
-    """Register the group of commands."""
-    group = typer.Typer(help="Copy, check, back up and maintain a store.", no_args_is_help=True)
-    group.command("copy")(copy)
-    group.command("check")(check)
-    group.command("recover")(recover)
-    group.command("backup")(backup)
-    group.command("optimize")(optimize)
-    group.command("compact")(compact)
-    group.command("drop")(drop)
-    app.add_typer(group, name="store")
+group = typer.Typer(help="Copy, check, back up and maintain a store.", no_args_is_help=True)
 
 
+@group.command("copy")
 def copy(
     source: Annotated[str, typer.Argument(metavar="FROM", help="A store, or a backup (*.nq.gz).")],
     target: Annotated[str, typer.Argument(metavar="TO", help="A new folder, or an empty server.")],
@@ -55,6 +46,7 @@ def copy(
     report(data, (f"copied and verified {_size(copied)}", f"store  {target}"), json_=json_)
 
 
+@group.command("check")
 def check(
     store: options.Store = None,
     digests: Annotated[
@@ -109,6 +101,7 @@ def _checked(checked: CheckResult) -> Iterator[str]:
         yield "sound"
 
 
+@group.command("recover")
 def recover(
     target: Annotated[str, typer.Argument(metavar="NEW", help="A new folder.")],
     store: options.Store = None,
@@ -172,6 +165,7 @@ def _recovered(result: Recovered) -> Iterator[str]:
         yield "`kgbench run` with the same configuration asks for what is missing"
 
 
+@group.command("backup")
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file, named *.nq.gz.")],
     store: options.Store = None,
@@ -188,6 +182,7 @@ def backup(
     report({"file": str(file), **_counts(written)}, [f"{file}: {_size(written)}"], json_=json_)
 
 
+@group.command("optimize")
 def optimize(store: options.Store = None) -> None:
     """Optimise the database of an embedded store, for example after a large import.
 
@@ -203,6 +198,7 @@ def optimize(store: options.Store = None) -> None:
     typer.echo(f"store  {location}")
 
 
+@group.command("compact")
 def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
     """Remove outdated stored analyses and graphs without a catalogue entry."""
     from kgbench.store import maintenance, open_existing
@@ -216,6 +212,7 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
     report(data, (removed, f"store  {location}"), json_=json_)
 
 
+@group.command("drop")
 def drop(
     run: Annotated[
         str,
@@ -223,7 +220,7 @@ def drop(
             metavar="RUN", help="A run's id, IRI or label.", autocompletion=completion.runs
         ),
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: options.Yes = False,
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:

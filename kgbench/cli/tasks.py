@@ -4,38 +4,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from kgbench.cli import completion, options, task_authoring
-from kgbench.cli.messages import count, echo_visible
+from kgbench.cli import completion, options
+from kgbench.cli.messages import count, echo_visible, listing, report
 from kgbench.on_demand import OnDemand
 
 if TYPE_CHECKING:
     from kgbench.model import Case, Json, Task
+    from kgbench.tables import Table
+    from kgbench.testing.checking import Check
 
 _Files = Annotated[
     list[Path], typer.Argument(metavar="PATH...", help="Files, or folders with such files.")
 ]
 _ALL = 1_000_000  # more cases than any task without generated cases has
+group = typer.Typer(
+    help="List and show tasks; create, check and encrypt your own.", no_args_is_help=True
+)
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command and its subcommands."""
-    group = typer.Typer(
-        help="List and show tasks; create, check and encrypt your own.", no_args_is_help=True
-    )
-    group.command("list")(list_)
-    group.command("show")(show)
-    task_authoring.command(group)
-    group.command("encrypt")(encrypt)
-    group.command("decrypt")(decrypt)
-    app.add_typer(group, name="tasks")
-
-
+@group.command("list")
 def list_(
     globs: Annotated[
         list[str] | None,
@@ -51,39 +46,28 @@ def list_(
 
     from kgbench.errors import TaskError
     from kgbench.nearest import nearest
-    from kgbench.tables import Column, Table
-    from kgbench.tables.rendering import render
     from kgbench.tasks import catalogue
 
+    labels = catalogue.labelled_tasks()
     summaries = [
         _summary(task)
-        for label, task in sorted(catalogue.labelled_tasks().items())
+        for label, task in sorted(labels.items())
         if not globs or any(fnmatchcase(label, glob) for glob in globs)
     ]
     _report_unusable()
     _report_sealed(summary["class"] for summary in summaries if summary["sealed"])
     if globs and not summaries:
-        raise TaskError(
-            f"no task fits {' '.join(globs)}: {nearest(globs[0], catalogue.labelled_tasks())}"
-        )
-    if json_:
-        typer.echo(json.dumps(summaries, indent=2, ensure_ascii=False))
-        return
-    columns = (
-        Column("label", "Task"),
-        Column("class", "Class"),
-        Column("version", "Version"),
-        Column("main_metric", "Main metric"),
-        Column("cases", "Cases"),
-    )
-    display_entries = [
-        {**summary, "cases": "sealed" if summary["sealed"] else summary["cases"] or "generated"}
-        for summary in summaries
+        raise TaskError(f"no task fits {' '.join(globs)}: {nearest(globs[0], labels)}")
+    columns = {"label": "Task", "class": "Class", "version": "Version"}
+    columns |= {"main_metric": "Main metric", "cases": "Cases"}
+    entries = [
+        {**each, "cases": "sealed" if each["sealed"] else each["cases"] or "generated"}
+        for each in summaries
     ]
-    rows = tuple(tuple(summary[column.name] for column in columns) for summary in display_entries)
-    typer.echo(render(Table("Tasks", columns, rows), "table"), nl=False)
+    report(summaries, [listing("Tasks", columns, entries)], json_=json_)
 
 
+@group.command("show")
 def show(
     label: Annotated[
         str,
@@ -116,14 +100,137 @@ def show(
         "case_names": [case.uid or case.digest[:12] for case in cases or ()],
         "prompt": catalogue.module(task.task_class).prompt(first[0]) if first else None,
     }
-    if json_:
-        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
-        return
-    for key, value in data.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        typer.echo(f"\n{text}" if key == "prompt" else f"{key:12} {text}")
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in data.items()
+    }
+    prompt = texts.pop("prompt")
+    report(data, [*(f"{key:12} {text}" for key, text in texts.items()), "", prompt], json_=json_)
 
 
+@group.command("new")
+def new(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The name of the class, such as TurtleObjectList.")
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder",
+            metavar="FOLDER",
+            help="The folder to create. Default: named after the class.",
+        ),
+    ] = None,
+    kind: Annotated[
+        Literal["answer", "dialogue"],
+        typer.Option("--kind", help="One answer, or a dialogue with feedback."),
+    ] = "answer",
+    answers: Annotated[
+        Literal["text", "graph"],
+        typer.Option("--answers", help="Lines of text, or a graph in Turtle."),
+    ] = "text",
+    json_: options.AsJson = False,
+) -> None:
+    """Create a package with a new, working task class.
+
+    The package has a declaration, a prompt, cases, a judge, and a test that passes once it is
+    installed.
+    """
+    from kgbench.testing import scaffold
+
+    files = scaffold.make(name, folder, kind=kind, answers=answers)
+    package = files[0].parent
+    written = [path.relative_to(package).as_posix() for path in files]
+    lines = (
+        *map(str, files),
+        f"Check it with: kgbench tasks check {shlex.quote(str(package))}",
+        f"Install it with: pip install {shlex.quote(str(package.absolute()))}",
+    )
+    report({"name": name, "folder": str(package), "files": written}, lines, json_=json_)
+
+
+@group.command("check")
+def check(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="[FOLDER]", help="A task folder, or the folder of a package with task folders."
+        ),
+    ] = Path(),
+    key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
+    json_: options.AsJson = False,
+) -> None:
+    """Check the task classes in FOLDER, installed or not.
+
+    Exits with 1 if there are findings. Checks the declaration, vocabulary, levels, cases, prompts
+    that reveal the answer, reference answers, and the judge, with 200 hostile answers in a
+    restricted process.
+    """
+    from kgbench.cli.progress import progress
+    from kgbench.testing.checking import check_folder
+
+    checks: list[Check] = []
+    with progress("checks", None, quiet=json_) as advance:
+        for result in check_folder(folder):
+            checks.append(result)
+            advance(len(checks), f"{result.task_class}: {result.name}")
+    faults = [(each, fault) for each in checks for fault in each.faults]
+    data = {
+        "passed": not faults,
+        "checks": [
+            {
+                **asdict(each),
+                "file": str(each.file),
+                "faults": [fault._asdict() for fault in each.faults],
+            }
+            for each in checks
+        ],
+    }
+    report(data, _checked(checks), json_=json_)
+    if not json_:
+        for each, fault in faults:
+            place = each.file if fault.line is None else f"{each.file}:{fault.line}"
+            echo_visible(f"{place}: {each.name}: {fault.message}", err=True)
+        found = count(len(faults), "finding") if faults else "no findings"
+        classes = count(len({each.task_class for each in checks}), "task class", "task classes")
+        echo_visible(f"{found} in {classes}", err=bool(faults))
+    if faults:
+        raise typer.Exit(1)
+
+
+def _checked(checks: Sequence[Check]) -> Iterator[str | Table]:
+    """Yield a table of the checks of one class, or of the results of several, and what is open."""
+    by_class: dict[str, list[Check]] = {}
+    for each in checks:
+        by_class.setdefault(each.task_class, []).append(each)
+    name, (head, last) = "Checks", ("Task class", "Hostile answers")
+    groups = by_class
+    if len(by_class) == 1:
+        name, (head, last) = f"Checks of {next(iter(by_class))}", ("Check", "Looked at")
+        groups = {each.name: [each] for each in checks}
+    entries = [
+        {"name": name, "result": _result(each), "looked_at": each[-1].looked_at}
+        for name, each in groups.items()
+    ]
+    yield listing(name, {"name": head, "result": "Result", "looked_at": last}, entries)
+    yield from dict.fromkeys(
+        f"{each.task_class}: not everything is checked: {each.skipped}"
+        for each in checks
+        if each.skipped is not None
+    )
+
+
+def _result(checks: Sequence[Check]) -> str:
+    """Summarise the result of checks in two words."""
+    if faults := sum(len(check_.faults) for check_ in checks):
+        return count(faults, "finding")
+    skipped = sum(check_.skipped is not None for check_ in checks)
+    if skipped == len(checks):
+        return "not checked"
+    return "partly checked" if skipped else "ok"
+
+
+@group.command("encrypt")
 def encrypt(
     paths: _Files,
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
@@ -135,29 +242,32 @@ def encrypt(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list the files that would be encrypted.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: options.Yes = False,
 ) -> None:
     """Encrypt the data of task classes: each FILE becomes FILE.enc.
 
     In folders, only data beside or below a task.ttl are encrypted; the task.ttl stays readable.
     Keys, stores, configurations and code are never encrypted.
     """
+    from kgbench.errors import ResourceError
     from kgbench.tasks import class_files, encryption, keys
 
-    key = keys.published_key() if published else _key()
+    key = keys.published_key() if published else keys.user_key()
+    if key is None:
+        raise ResourceError(f"there is no key: set {keys.VARIABLE}, or name a file by --key-file")
     files = class_files.data_files(paths, [key])
-    if dry_run:
+    if dry_run or not yes:
         for path in files:
-            typer.echo(str(path))
+            typer.echo(str(path), err=not dry_run)
+    if dry_run:
         return
     if not yes:
-        for path in files:
-            typer.echo(str(path), err=True)
         typer.confirm(f"Encrypt {count(len(files), 'file')}?", abort=True, err=True)
     for path in encryption.encrypt(files, key):
         typer.echo(str(path))
 
 
+@group.command("decrypt")
 def decrypt(paths: _Files, key_file: options.KeyFile = None) -> None:
     """Decrypt task files: each FILE.enc becomes FILE again."""
     from kgbench.tasks import encryption, keys
@@ -179,16 +289,6 @@ def _report_sealed(class_names: Iterable[str]) -> None:
 
     for name in sorted(set(class_names)):
         echo_visible(f"The task class {name} is sealed: {texts.missing_key(name)}", err=True)
-
-
-def _key() -> str:
-    from kgbench.errors import ResourceError
-    from kgbench.tasks import keys
-
-    key = keys.user_key()
-    if key is None:
-        raise ResourceError(f"there is no key: set {keys.VARIABLE}, or name a file by --key-file")
-    return key
 
 
 def _summary(task: Task) -> dict[str, Json]:
@@ -213,13 +313,12 @@ def _ranges(task: Task, *, json_: bool) -> dict[str, Json]:
     from kgbench.tasks import catalogue
     from kgbench.tasks.declaration import range_of
 
-    declared = catalogue.task_class(task.task_class).parameters
     return {
         name: {"minimum": parameter.minimum, "maximum": parameter.maximum, "unit": parameter.unit}
         if json_
-        else range_of(parameter)
-        for name, parameter in declared.items()
-        if range_of(parameter)
+        else words
+        for name, parameter in catalogue.task_class(task.task_class).parameters.items()
+        if (words := range_of(parameter))
     }
 
 
@@ -232,11 +331,10 @@ def _cases(task: Task) -> list[Case] | None:
     return None if first != _drawn(task, 1, 1) else list(_drawn(task, 0, _ALL))
 
 
-def _drawn(task: Task, seed: int, count: int) -> Sequence[Case]:
+def _drawn(task: Task, seed: int, number: int) -> Sequence[Case]:
     from kgbench.config.planning import DEFAULT_SUITE
     from kgbench.tasks import catalogue
 
-    cases: Sequence[Case] = catalogue.module(task.task_class).cases(
-        task, DEFAULT_SUITE, seed, count
-    )
+    module = catalogue.module(task.task_class)
+    cases: Sequence[Case] = module.cases(task, DEFAULT_SUITE, seed, number)
     return cases

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from kgbench.config import Report
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("validate")(validate)
-
-
 def validate(
     config: Annotated[
         Path, typer.Argument(metavar="CONFIG", help="A configuration (YAML, JSON or Turtle).")

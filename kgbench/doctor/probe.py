@@ -12,6 +12,7 @@ import mmap
 import os
 import socket
 import sys
+from collections.abc import Callable
 
 from kgbench.children import lockdown
 
@@ -20,33 +21,18 @@ def main() -> None:
     """Lock down the process, try each access, and print as JSON which ones were refused."""
     memory = int(sys.argv[1])
     lockdown.lock_down(memory)
-    refused = {"sockets": _socket(), "files": _file(), "memory": _memory(2 * memory)}
+    tried: dict[str, Callable[[], object]] = {
+        "sockets": socket.socket,
+        "files": lambda: os.close(os.open(os.devnull, os.O_RDONLY)),
+        "memory": lambda: mmap.mmap(-1, 2 * memory).close(),  # no page of it is touched
+    }
+    refused = dict.fromkeys(tried, False)
+    for name, attempt in tried.items():
+        try:
+            attempt()
+        except (OSError, MemoryError):
+            refused[name] = True
     sys.stdout.write(json.dumps(refused) + "\n")
-
-
-def _socket() -> bool:
-    try:
-        socket.socket().close()
-    except OSError:
-        return True
-    return False
-
-
-def _file() -> bool:
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError:
-        return True
-    return False
-
-
-def _memory(size: int) -> bool:
-    """Try to map memory, without touching a page of it; return whether that was refused."""
-    try:
-        mmap.mmap(-1, size).close()
-    except (OSError, MemoryError):
-        return True
-    return False
 
 
 if __name__ == "__main__":

@@ -177,12 +177,12 @@ def _install(url: str) -> Any:
 
 
 def _doctor(url: str) -> Any:
-    from kgbench.doctor import keys
+    from kgbench.doctor import environment
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", url)
         patch.setattr(keys, "_LIMIT", SECONDS)
-        return list(keys.servers())
+        return list(environment.servers())
 
 
 CLIENTS: dict[str, Client] = {

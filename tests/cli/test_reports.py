@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import kgbench as package
 from kgbench.analysis.run_totals import duration
-from kgbench.cli import app, import_rdf
+from kgbench.cli import app, import_
 from kgbench.cli.progress import progress
 from kgbench.engine.session import Wait
 from kgbench.errors import ResourceError
@@ -245,7 +245,7 @@ def test_what_an_import_found_there_already_is_told():
         there=["urn:there"],
         elsewhere=[("urn:published", "urn:known")],
     )
-    lines = list(import_rdf._lines(summary))
+    lines = list(import_.rdf_lines(summary))
 
     assert lines[1:4] == [
         "  grown urn:grown",

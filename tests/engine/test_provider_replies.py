@@ -14,7 +14,7 @@ import pytest
 from kgbench.analysis.outcomes import by_fact
 from kgbench.analysis.run_results import run_results
 from kgbench.analysis.run_totals import totals
-from kgbench.cli.totals import totals_line
+from kgbench.cli.run_report import totals_line
 from kgbench.model import Usage
 from kgbench.record import reading
 from kgbench.secrets.detection import HIDDEN

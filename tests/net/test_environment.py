@@ -13,7 +13,7 @@ from kgbench.cli import app
 from kgbench.connectors import anthropic, google, openai
 from kgbench.connectors.servers import address_of
 from kgbench.doctor import State
-from kgbench.doctor import keys as doctor_keys
+from kgbench.doctor import environment as doctor_environment
 from kgbench.errors import EnvironmentVariableError, ModelSpecError, ProviderError, StoreError
 from kgbench.model import Request
 from kgbench.net import environment, limits, web
@@ -317,7 +317,7 @@ def test_doctor_names_each_variable(bare, tmp_path):
     bare.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     bare.setenv("SSL_CERT_DIR", str(tmp_path))  # does not count beside a file
     bare.setenv("OPENAI_API_KEY", "Bearer sk-planted-0123456789")
-    found = {condition.name: condition for condition in doctor_keys.connections()}
+    found = {condition.name: condition for condition in doctor_environment.connections()}
 
     assert set(found) == {"HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE"}
     assert found["HTTPS_PROXY"].state is State.OK
@@ -325,6 +325,6 @@ def test_doctor_names_each_variable(bare, tmp_path):
     assert found["ALL_PROXY"].state is found["SSL_CERT_FILE"].state is State.BROKEN
     assert found["ALL_PROXY"].words.endswith(": socks://127.0.0.1:9/")
     assert found["SSL_CERT_FILE"].advice == "correct it or unset it"
-    key = {condition.name: condition for condition in doctor_keys.provider_keys()}["openai"]
+    key = {condition.name: condition for condition in doctor_environment.provider_keys()}["openai"]
     assert key.state is State.BROKEN
     assert "planted" not in f"{key.words}{key.advice}"

@@ -11,15 +11,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgbench.cli import completion, options
-from kgbench.cli.messages import count, echo_visible
+from kgbench.cli.messages import count, report
 from kgbench.cli.option_groups import Limits, Permissions, grouped
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress
     from kgbench.record.rubrics import Rubric
     from kgbench.store.protocol import Store
+    from kgbench.tables import Table
 
 PANEL = "Judge again"
+JudgedGlobs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judged", metavar="GLOB", help="Only dialogues of models that match; repeatable."
+    ),
+]
+JudgedSample = Annotated[
+    int | None,
+    typer.Option(
+        "--sample", metavar="N", min=1, help="Only N dialogues (or pairs), drawn at random."
+    ),
+]
 _SAMPLES = 1_000  # of the bootstrap: enough for the end of a command
 
 
@@ -64,8 +77,8 @@ def judge(
         ),
     ] = None,
     task: options.TaskGlobs = None,
-    judged: options.JudgedGlobs = None,
-    sample: options.JudgedSample = None,
+    judged: JudgedGlobs = None,
+    sample: JudgedSample = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -226,28 +239,24 @@ def _calibrate_judges(
 def _list_rubrics(*, json_: bool) -> None:
     from kgbench.record.rubrics import rubrics
 
-    if json_:
-        entries = [
-            {
-                "name": rubric.name,
-                "version": rubric.version,
-                "iri": rubric.iri,
-                "kind": rubric.kind,
-                "label": rubric.label,
-                "options": [option.name for option in rubric.options],
-            }
-            for rubric in rubrics().values()
-        ]
-        typer.echo(json.dumps(entries, indent=2))
-        return
-    for rubric in rubrics().values():
-        typer.echo(f"{rubric.name:<14}{rubric.kind:<10}{rubric.label}")
+    known = list(rubrics().values())
+    entries = [
+        {
+            "name": rubric.name,
+            "version": rubric.version,
+            "iri": rubric.iri,
+            "kind": rubric.kind,
+            "label": rubric.label,
+            "options": [option.name for option in rubric.options],
+        }
+        for rubric in known
+    ]
+    report(entries, (f"{r.name:<14}{r.kind:<10}{r.label}" for r in known), json_=json_)
 
 
 def _report(store: Store, judged: str, progress: Progress, *, json_: bool) -> None:
     from kgbench.analysis.run_totals import totals
-    from kgbench.cli.run_report import tell_progress
-    from kgbench.cli.totals import totals_line
+    from kgbench.cli.run_report import print_failures, progress_lines, totals_line
     from kgbench.plugins.judging.agreement import agreement
     from kgbench.record import reading
     from kgbench.scores.selection import select
@@ -256,30 +265,32 @@ def _report(store: Store, judged: str, progress: Progress, *, json_: bool) -> No
     run = reading.find_run(store, progress.run)
     table = agreement(store, select(store, run=judged), samples=_SAMPLES)
     costs = totals(store, run)
-    if json_:
-        data = {
-            "run": progress.run,
-            "judged": judged,
-            "planned": progress.planned,
-            "complete": progress.valid,
-            "invalidated": progress.invalidated,
-            "failed": progress.failed,
-            "interrupted": progress.interrupted,
-            "limit": progress.limit,
-            "failures": progress.failures,
-            "totals": costs,
-            "agreement": json.loads(render(table, "json")),
-        }
-        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
-        return
-    typer.echo(render(table, "table"), nl=False)
-    tell_progress(store, progress)
-    typer.echo(f"total  {totals_line(costs)}")
-    echo_visible(f"run    {progress.run} ({run.label})")
+    data = {
+        "run": progress.run,
+        "judged": judged,
+        "planned": progress.planned,
+        "complete": progress.valid,
+        "invalidated": progress.invalidated,
+        "failed": progress.failed,
+        "interrupted": progress.interrupted,
+        "limit": progress.limit,
+        "failures": progress.failures,
+        "totals": costs,
+        "agreement": json.loads(render(table, "json")),
+    }
+    lines: list[str | Table] = [
+        table,
+        *progress_lines(store, progress),
+        f"total  {totals_line(costs)}",
+        f"run    {progress.run} ({run.label})",
+    ]
     if progress.limit is not None:
-        typer.echo(
+        lines.append(
             f"Stopped by {progress.limit}; raise the limit and repeat the command to continue."
         )
     elif not progress.finished:
         missing = progress.planned - progress.before - progress.complete
-        typer.echo(f"{count(missing, 'verdict')} missing; repeat the command to continue.")
+        lines.append(f"{count(missing, 'verdict')} missing; repeat the command to continue.")
+    report(data, lines, json_=json_)
+    if not json_:
+        print_failures(progress)

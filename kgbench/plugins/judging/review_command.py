@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from enum import StrEnum
 from pathlib import Path
@@ -13,9 +12,10 @@ import typer
 
 from kgbench.cli import completion, options
 from kgbench.cli.listening import Listening
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 from kgbench.cli.option_groups import grouped
 from kgbench.cli.tables import Form, write
+from kgbench.plugins.judging.judge_command import JudgedGlobs, JudgedSample
 
 PANEL = "Judge again"
 REVIEW_KEY = "KGBENCH_REVIEW_KEY"
@@ -64,8 +64,8 @@ def review(
         ),
     ] = None,
     task: options.TaskGlobs = None,
-    judged: options.JudgedGlobs = None,
-    sample: options.JudgedSample = None,
+    judged: JudgedGlobs = None,
+    sample: JudgedSample = None,
     order: Annotated[
         Order,
         typer.Option("--queue", help="The order: disagreements of judges first, or random."),
@@ -192,21 +192,19 @@ def import_(
         raise StoreError(f"{file}: a file of verdicts must end in {', '.join(('.csv', *_RDF))}")
     if file.stat().st_size > review_files.MAX_BYTES:
         raise StoreError(f"{file} is larger than {review_files.MAX_BYTES >> 20} MiB")
-    data = file.read_bytes()
+    content = file.read_bytes()
     with open_existing(store) as opened:
         try:
             if file.suffix in _RDF:
-                verdicts = review_files.from_rdf(data, getattr(ox.RdfFormat, _RDF[file.suffix]))
+                verdicts = review_files.from_rdf(content, getattr(ox.RdfFormat, _RDF[file.suffix]))
             else:
-                verdicts = review_files.from_csv(opened, data.decode("utf-8"))
+                verdicts = review_files.from_csv(opened, content.decode("utf-8"))
             result = review_files.import_reviews(opened, verdicts)
         except UnicodeDecodeError:
             raise StoreError(f"{file} is not in UTF-8") from None
         except StoreError as error:
             raise StoreError(f"{file}: {error}") from None
-    if json_:
-        report = {"added": result.added, "known": result.known, "reviewers": result.reviewers}
-        typer.echo(json.dumps(report, indent=2))
-        return
     who = f" by {', '.join(result.reviewers)}" if result.reviewers else ""
-    typer.echo(f"{count(result.added, 'new verdict')}{who}, {result.known:,} known before")
+    line = f"{count(result.added, 'new verdict')}{who}, {result.known:,} known before"
+    data = {"added": result.added, "known": result.known, "reviewers": result.reviewers}
+    report(data, [line], json_=json_)

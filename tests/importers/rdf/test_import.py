@@ -11,7 +11,7 @@ import pytest
 import pyzipper
 import zstandard
 
-from kgbench.cli.import_rdf import rdf
+from kgbench.cli.import_ import rdf
 from kgbench.errors import ImportRefused, StoreError
 from kgbench.importers.rdf import contents as data_sets
 from kgbench.importers.rdf import parsing, sources

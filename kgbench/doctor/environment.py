@@ -17,7 +17,6 @@ from kgbench.net import environment, web
 from kgbench.net.limits import Limits, Misbehaviour
 from kgbench.store.back_ends import public_url
 
-_OURS = "KGBENCH_"
 _LIMIT = 5.0  # seconds
 _MOST = 1 << 20  # bytes; only the headers are read
 
@@ -35,24 +34,23 @@ def provider_keys() -> Iterator[Condition]:
     """Yield the variable with the key of each provider, then the settings in the environment."""
     for name, service in services().items():
         yield _key(name, service.keys)
-    settings = sorted(name for name in os.environ if name.startswith(_OURS) and os.environ[name])
-    if settings:
+    settings = sorted(name for name in os.environ if name.startswith("KGBENCH_"))
+    if settings := [name for name in settings if os.environ[name]]:
         facts = {"variables": settings}
         yield Condition("keys", "settings", State.OK, ", ".join(settings), None, facts)
 
 
 def _key(name: str, variables: tuple[str, ...]) -> Condition:
     for variable in variables:
+        facts = {"variable": variable}
         try:
             source = keys.key_location(variable)
         except ModelSpecError as error:
             advice = f"set {variable} to the key alone"
-            facts = {"variable": variable}
             return Condition("keys", name, State.BROKEN, str(error), advice, facts)
         if source is not None:
             words = f"a key is in the {source}: {variable}"
-            facts = {"variable": variable, "place": source}
-            return Condition("keys", name, State.OK, words, None, facts)
+            return Condition("keys", name, State.OK, words, None, {**facts, "place": source})
     advice = f"set {' or '.join(variables)}, or: keyring set {keys.SERVICE} {variables[0]}"
     return Condition("keys", name, State.ABSENT, "no key", advice, {"variable": None})
 
@@ -60,29 +58,24 @@ def _key(name: str, variables: tuple[str, ...]) -> Condition:
 def connections() -> Iterator[Condition]:
     """Yield each variable with a proxy or certificates, and whether it can be used."""
     for variable, value, problem in environment.problems():
-        if problem is None:
-            yield Condition("environment", variable, State.OK, value, None, {"value": value})
-        else:
-            words, _, advice = problem.partition("; ")
-            facts = {"value": value}
-            yield Condition(
-                "environment", variable, State.BROKEN, words, advice or f"unset {variable}", facts
-            )
+        state, words, advice = State.OK, value, None
+        if problem is not None:
+            state = State.BROKEN
+            words, _, repair = problem.partition("; ")
+            advice = repair or f"unset {variable}"
+        yield Condition("environment", variable, state, words, advice, {"value": value})
 
 
 def servers() -> Iterator[Condition]:
     """Yield whether the servers named by the environment answer; no key is sent."""
     for service in services().values():
         variable = service.variable
-        url = os.environ.get(variable, "").strip() if variable else ""
-        if variable and url:
+        if variable and (url := os.environ.get(variable, "").strip()):
             yield _answers(variable, url)
 
 
 def _answers(variable: str, url: str) -> Condition:
-    address = hidden(public_url(url))
-    advice = f"start the server, or correct {variable}"
-    parts = urlsplit(url)
+    address, parts = hidden(public_url(url)), urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
         words = f"{address} is not an http or https address, or contains a user or password"
         return Condition("servers", variable, State.BROKEN, words, f"correct {variable}")
@@ -91,6 +84,7 @@ def _answers(variable: str, url: str) -> Condition:
             status = response.status
     except (OSError, ValueError, Misbehaviour, EnvironmentVariableError) as error:
         words = f"{address} does not answer: {error}"
+        advice = f"start the server, or correct {variable}"
         return Condition("servers", variable, State.BROKEN, words, advice)
     # Without key and path, even a healthy server answers 401 or 404.
     words = f"{address} answers (HTTP {status})"

@@ -14,7 +14,7 @@ from kgbench.importers.rdf import parsing
 from kgbench.plugins.inspect import files as inspect_files
 from kgbench.rdf import declared
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.serve import protocol, request_parsing
+from kgbench.serve import request_parsing
 from kgbench.signing import keys as signing_keys
 from kgbench.store.back_ends import find
 from kgbench.tasks import catalogue, keys, texts
@@ -46,11 +46,11 @@ def test_imported_documents(tmp_path, syntax):
 
 def test_requests():
     """Queries, updates and graphs are read from requests."""
-    for kind in (protocol.QUERY, protocol.UPDATE):
-        operation = protocol.parse_request("POST", b"", kind, f"{BOM}CLEAR ALL".encode())
+    for kind in (request_parsing.QUERY, request_parsing.UPDATE):
+        operation = request_parsing.parse_request("POST", b"", kind, f"{BOM}CLEAR ALL".encode())
         assert operation is not None
         assert operation.text == "CLEAR ALL"
-    operation = protocol.parse_request("GET", b"query=%EF%BB%BFASK{}", None, b"")
+    operation = request_parsing.parse_request("GET", b"query=%EF%BB%BFASK{}", None, b"")
     assert operation is not None
     assert operation.text == "ASK{}"
     assert request_parsing.triples("text/turtle", BYTES, "urn:x:") == TRIPLE

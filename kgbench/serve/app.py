@@ -22,17 +22,24 @@ from kgbench.pages.snapshot import View
 from kgbench.rdf import queries, query_examples
 from kgbench.serve import formats
 from kgbench.serve.authorisation import PREFLIGHT, READING, common_headers, cors_headers
-from kgbench.serve.description import Statistics
-from kgbench.serve.endpoint import METHODS, Endpoint
+from kgbench.serve.endpoint import METHODS, Endpoint, Statistics
 from kgbench.serve.graph_store import GraphStore
 from kgbench.serve.linked_data import LinkedData
 from kgbench.serve.pages import Pages
-from kgbench.serve.protocol import MOST_FIELDS
 from kgbench.serve.refusals import ABORT, Refused, ResponseAborted
 from kgbench.serve.rendering import PageRenderer
-from kgbench.serve.service import Service, etag, graph_response, header, is_unchanged
+from kgbench.serve.request_parsing import MOST_FIELDS
+from kgbench.serve.service import (
+    Service,
+    etag,
+    graph_response,
+    header,
+    is_unchanged,
+    negotiated,
+    tagged,
+)
 from kgbench.serve.settings import Settings
-from kgbench.serve.updates import Updates
+from kgbench.serve.snapshot_follower import Updates
 from kgbench.store import EmbeddedStore, embedded_only
 
 STATIC = Path(__file__).parent / "static"
@@ -178,13 +185,9 @@ def _document(
 
     async def send(request: Request) -> Response:
         view = service.view
-        chosen = formats.negotiate(header(request, "accept"), formats.GRAPHS)
-        if chosen is None:
-            known = ", ".join(form.media for form in formats.GRAPHS)
-            raise Refused(406, f"the {what} can be sent as {known}", {"Vary": "Accept"})
-        entity = tag(view, request, chosen.name)
-        headers = {"Vary": "Accept", "ETag": entity, "Cache-Control": "no-cache"}
-        if is_unchanged(request, entity):
+        chosen = negotiated(request, formats.GRAPHS, f"the {what}")
+        headers = tagged(chosen, tag(view, request, chosen.name))
+        if is_unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         return graph_response(await quads(view, request), chosen, headers)
 

@@ -17,9 +17,9 @@ from kgbench.serve import formats
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.authorisation import WITH_YASGUI
 from kgbench.serve.endpoint import Endpoint
-from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import YASGUI, PageRenderer
+from kgbench.serve.request_parsing import Operation
 from kgbench.serve.service import Service
 
 _SHOWN_ROWS = 200
@@ -83,7 +83,7 @@ class Editor:
     async def _answer(self, view: View, text: str) -> dict[str, Any]:
         admitted = await self._service.readers.admit(text)
         solutions = admitted.form in ("SELECT", "ASK")
-        form = formats.named("json" if solutions else "ttl")
+        form = formats.BY_NAME["json" if solutions else "ttl"]
         answer = await self._endpoint.answer(view, Operation("query", text), admitted, form)
         data, complete = await answer.beginning(20 * _SHOWN_BYTES)
         if not complete:

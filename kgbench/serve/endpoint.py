@@ -1,38 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SPARQL 1.1 Protocol endpoint for queries and, if permitted, updates."""
+"""The SPARQL 1.1 Protocol endpoint for queries and, if permitted, updates, and its description."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping
+from itertools import islice
 from typing import Any
 
+import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from kgbench.pages.snapshot import View
+from kgbench.rdf import queries, query_examples
+from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.serve import formats
 from kgbench.serve.admission import LOOKUP_ROWS, Admitted
 from kgbench.serve.authorisation import has_token, require_permission
 from kgbench.serve.formats import Format
 from kgbench.serve.pool import Answer, RemainingChunks
-from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused, ResponseAborted
 from kgbench.serve.request_bodies import body, wait_while_connected
-from kgbench.serve.request_parsing import RawRequest
-from kgbench.serve.rows import Counter, Output, write_rows
+from kgbench.serve.request_parsing import Operation, RawRequest
 from kgbench.serve.service import (
+    VARY,
     Service,
     graph_response,
     head_response,
     header,
     is_unchanged,
+    negotiated,
+    tagged,
 )
-from kgbench.serve.updates import Updates
+from kgbench.serve.snapshot_follower import Updates
+from kgbench.serve.worker import Counter, Output, write_rows
+from kgbench.vocab import DCAT, DCTERMS, FOAF, FORMATS, RDFS, SD, VOID
 
 METHODS = "GET, HEAD, POST, OPTIONS"
-_VARY = {"Vary": "Accept"}
 _LOOKUP_BYTES = 1 << 18  # of the answer to a look-up
+_MOST_GRAPHS = 1_000  # that are described
+_RESULTS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV")
+_GRAPH_FORMATS = ("Turtle", "N-Triples", "JSON-LD", "RDF_XML", "N-Quads", "TriG")
 _QUICK = 0.3  # seconds after which a request ends if its client disconnects
 
 
@@ -72,28 +81,23 @@ class Endpoint:
 
     async def _describe(self, request: Request) -> Response:
         """Answer a request without a query: with the service description, or the editor."""
-        from kgbench.serve.description import service_description
-
         chosen = formats.negotiate(header(request, "accept"), (*formats.GRAPHS, formats.HTML))
         if chosen is formats.HTML:
-            return RedirectResponse(self._service.root(request) + "editor", 303, _VARY)
+            return RedirectResponse(self._service.root(request) + "editor", 303, VARY)
         if chosen is None:
             raise Refused(400, "the request has no query, and accepts no format of descriptions")
         quads = service_description(self._service, self._service.root(request))
-        return graph_response(quads, chosen, {**_VARY, "Cache-Control": "no-cache"})
+        return graph_response(quads, chosen, {**VARY, "Cache-Control": "no-cache"})
 
     async def _query(self, request: Request, operation: Operation, admitted: Admitted) -> Response:
         offered = formats.SOLUTIONS if admitted.form in ("SELECT", "ASK") else formats.GRAPHS
-        chosen = formats.negotiate(header(request, "accept"), offered, operation.wanted)
-        if chosen is None:
-            known = ", ".join(form.media for form in offered)
-            raise Refused(406, f"the answer can be sent as {known}", _VARY)
+        chosen = negotiated(request, offered, "the answer", operation.wanted)
         view = self._service.view
-        headers = {**_VARY, "Content-Type": chosen.content_type, "Cache-Control": "no-cache"}
-        if admitted.steady:
-            headers["ETag"] = self._service.tag(view, operation, chosen.name)
-            if is_unchanged(request, headers["ETag"]):
-                return Response(status_code=304, headers=headers)
+        headers = tagged(chosen, self._service.tag(view, operation, chosen.name))
+        if not admitted.steady:
+            del headers["ETag"]
+        elif is_unchanged(request, headers["ETag"]):
+            return Response(status_code=304, headers=headers)
         work = self.answer(view, operation, admitted, chosen)
         if request.method == "HEAD":
             answer = await work
@@ -167,3 +171,74 @@ async def _chunks(head: bytes, rest: RemainingChunks) -> AsyncIterator[bytes]:
         raise ResponseAborted(refused.message) from None
     finally:
         rest.close()
+
+
+def service_description(service: Service, root: str) -> list[ox.Quad]:
+    """Describe the endpoint as ``sd:Service`` and ``dcat:DataService``, with its graphs."""
+    endpoint, dataset = node(root + "sparql"), node(root + ".well-known/void#dataset")
+    default = root + "sparql#default-graph"
+    settings = service.settings
+    quads = [
+        *type_statements(endpoint, SD.Service, DCAT.DataService),
+        *statements_about(
+            endpoint,
+            (DCTERMS["title"], text("SPARQL endpoint of a kgbench store")),
+            (DCAT.endpointURL, endpoint),
+            (SD.endpoint, endpoint),
+            (SD.supportedLanguage, SD.SPARQL11Query),
+            (SD.supportedLanguage, None if settings.token is None else SD.SPARQL11Update),
+            (SD.feature, SD.UnionDefaultGraph if settings.union else None),
+            (SD.defaultDataset, dataset),
+            (DCAT.servesDataset, dataset),
+            (RDFS.seeAlso, root + query_examples.SITE_PATH),
+            *((SD.resultFormat, FORMATS[name]) for name in (*_RESULTS, *_GRAPH_FORMATS)),
+        ),
+        *type_statements(dataset, SD.Dataset),
+        *statements_about(dataset, (SD.defaultGraph, default)),
+        *type_statements(node(default), SD.Graph),
+    ]
+    for graph in islice(service.view.database.named_graphs(), _MOST_GRAPHS):
+        named = ox.BlankNode()
+        quads += statements_about(dataset, (SD.namedGraph, named))
+        quads += [
+            *type_statements(named, SD.NamedGraph),
+            *statements_about(named, (SD.name, graph)),
+        ]
+    return quads
+
+
+class Statistics:
+    """The statistics of the store in VoID, computed on demand once per snapshot and address."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lock = asyncio.Lock()
+        self._counted: tuple[str, str] | None = None
+        self._quads: list[ox.Quad] = []
+
+    async def void(self, view: View, root: str) -> list[ox.Quad]:
+        """Describe the store as ``void:Dataset`` with class and property partitions."""
+        async with self._lock:
+            if self._counted != (view.name, root):
+                self._quads = await self._describe(view, root)
+                self._counted = (view.name, root)
+            return self._quads
+
+    async def _describe(self, view: View, root: str) -> list[ox.Quad]:
+        service, document = self._service, root + ".well-known/void"
+        dataset = node(document + "#dataset")
+        declared = queries.load("publish/statistics")
+        query = queries.bind(declared, document=document, dataset=dataset)
+        answer = await service.pool.run(service.job(view, "nt", query=query), view)
+        about = statements_about(
+            dataset,
+            (DCTERMS["title"], text("Results recorded by kgbench")),
+            (FOAF.homepage, root),
+            (VOID.sparqlEndpoint, root + "sparql"),
+            (VOID.uriSpace, text(service.settings.base)),
+        )
+        return [
+            *type_statements(dataset, DCAT.Dataset),
+            *about,
+            *ox.parse(await answer.whole(), ox.RdfFormat.N_TRIPLES),
+        ]

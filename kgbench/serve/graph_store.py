@@ -15,14 +15,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgbench.rdf import integer
-from kgbench.serve import formats
 from kgbench.serve.authorisation import READING, require_permission
 from kgbench.serve.endpoint import stream_response
+from kgbench.serve.formats import Format
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body
 from kgbench.serve.request_parsing import GRAPHS
-from kgbench.serve.service import Service, head_response, header, is_unchanged
-from kgbench.serve.updates import Updates
+from kgbench.serve.service import Service, head_response, is_unchanged, negotiated, tagged
+from kgbench.serve.snapshot_follower import Updates
 from kgbench.store import new_id, registry
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
@@ -79,23 +79,13 @@ class GraphStore:
             ox.NamedNode(graph)
         )
 
-    async def read(
-        self, request: Request, graph: str, chosen: formats.Format | None = None
-    ) -> Response:
+    async def read(self, request: Request, graph: str, chosen: Format | None = None) -> Response:
         """Stream all triples of a graph."""
         view = self._service.view
         if not self.exists(graph):
             raise Refused(404, f"there is no graph <{graph}> here")
-        chosen = chosen or formats.negotiate(header(request, "accept"), GRAPHS)
-        if chosen is None:
-            known = ", ".join(form.media for form in GRAPHS)
-            raise Refused(406, f"a graph can be sent as {known}", {"Vary": "Accept"})
-        headers = {
-            "Vary": "Accept",
-            "Content-Type": chosen.content_type,
-            "Cache-Control": "no-cache",
-            "ETag": self._service.tag(view, graph, chosen.name),
-        }
+        chosen = chosen or negotiated(request, GRAPHS, "a graph")
+        headers = tagged(chosen, self._service.tag(view, graph, chosen.name))
         if is_unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if request.method == "HEAD":

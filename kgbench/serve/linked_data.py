@@ -22,7 +22,7 @@ from kgbench.serve.graph_store import GraphStore
 from kgbench.serve.pages import Pages
 from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import PageRenderer
-from kgbench.serve.service import Service, graph_response, header, is_unchanged
+from kgbench.serve.service import VARY, Service, graph_response, is_unchanged, negotiated
 from kgbench.vocab import RDFS
 
 _OFFERED = (formats.HTML, *formats.GRAPHS)
@@ -63,15 +63,12 @@ class LinkedData:
             raise Refused(404, f"no statements about <{view.iris.base}{unquote(path)}> exist")
         is_graph = self._store.exists(resolved.iri)
         offered = _OFFERED_FOR_GRAPHS if is_graph else _OFFERED
-        chosen = resolved.chosen or formats.negotiate(header(request, "accept"), offered)
-        if chosen is None:
-            known = ", ".join(form.media for form in _OFFERED)
-            raise Refused(406, f"descriptions can be sent as {known}", {"Vary": "Accept"})
+        chosen = resolved.chosen or negotiated(request, offered, "descriptions")
         url = f"{self._service.root(request)}{resolved.path}"
         if self._service.settings.redirect and resolved.chosen is None:
-            return RedirectResponse(f"{url}.{chosen.name}", 303, {"Vary": "Accept"})
+            return RedirectResponse(f"{url}.{chosen.name}", 303, VARY)
         headers = {
-            "Vary": "Accept",
+            **VARY,
             "ETag": self._service.tag(view, resolved.iri, chosen.name, request.url.query),
             "Cache-Control": "no-cache",
             "Content-Location": f"{url}.{chosen.name}",

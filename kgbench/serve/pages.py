@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
@@ -21,7 +21,6 @@ from kgbench.rdf import queries
 from kgbench.scores.selection import ALL
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.analysis_pages import AnalysisPages
-from kgbench.serve.comparisons import SIDES
 from kgbench.serve.dialogue_lists import OUTCOMES, DialogueSearch, listed_dialogues
 from kgbench.serve.editor import Editor
 from kgbench.serve.endpoint import Endpoint
@@ -29,6 +28,7 @@ from kgbench.serve.refusals import Refused
 from kgbench.serve.rendering import PageRenderer
 from kgbench.serve.service import Service
 
+_SIDES = ("a", "b", "c", "d")  # parameters of the compared models, runs or passes
 _LONGEST_SEARCH = 200
 _LONGEST_NAME = 2_000  # characters
 _MOST_SHOWN = 10  # models and runs on the front page
@@ -102,66 +102,60 @@ class Pages:
             "board": None,
             "heat": None,
             "described": "",
-            "problem": None,
-            **await self._computing.get(view, "choices", suite=suite),
         }
-        status = 200
-        try:
-            context |= await self._computing.get(view, "leaderboard", suite=suite, **chosen)
-        except Refused as refused:
-            if refused.status == HTTPStatus.SERVICE_UNAVAILABLE:
-                raise
-            context["problem"], status = refused.message, refused.status
-        return await self._page(request, view, "leaderboard.html", context, status)
+        board = self._computing.get(view, "leaderboard", suite=suite, **chosen)
+        return await self._form(request, view, "leaderboard.html", context, board)
 
     async def compare(self, request: Request) -> Response:
         """Return the comparison of models, runs or passes: differing cases, then tasks."""
         view = self._service.view
-        wanted = [request.query_params.get(name, "")[:_LONGEST_NAME] for name in SIDES]
+        wanted = [request.query_params.get(name, "")[:_LONGEST_NAME] for name in _SIDES]
         compared = list(dict.fromkeys(filter(None, wanted)))
         suite, suites = await self._suite(view, request, compared)
-        context: dict[str, Any] = {
+        context = {
             "suite": suite,
             "suites": suites,
-            "wanted": list(zip(SIDES, wanted, strict=True)),
-            "found": None,
-            "problem": None,
-            **await self._computing.get(view, "choices", suite=suite),
+            "wanted": list(zip(_SIDES, wanted, strict=True)),
         }
-        status = 200
+        found = None
         if wanted[0] and wanted[1]:
-            try:
-                context["found"] = await self._computing.get(
-                    view, "comparison", suite=suite, names=compared or wanted[:2]
-                )
-            except Refused as refused:  # the form is shown again, with the problem
-                context["problem"], status = refused.message, refused.status
-        return await self._page(request, view, "compare.html", context, status)
+            names = compared or wanted[:2]
+            found = _found(self._computing.get(view, "comparison", suite=suite, names=names))
+        return await self._form(request, view, "compare.html", context, found)
 
     async def dialogues(self, request: Request) -> Response:
         """Return a page of dialogues by model, task, outcome, score and text."""
         view = self._service.view
         search = DialogueSearch.read(request.query_params)
         suite, suites = await self._suite(view, request, [search.model])
-        context: dict[str, Any] = {
-            "suite": suite,
-            "suites": suites,
-            "asked": search,
-            "outcomes": OUTCOMES,
-            "found": None,
-            "problem": search.problem,
-            **await self._computing.get(view, "choices", suite=suite),
-        }
-        status = 200 if search.problem is None else 400
-        if search.problem is None:
-            try:
-                context["found"] = await self._dialogues(view, suite, search)
-            except Refused as refused:  # the form is shown again, with the problem
-                context["problem"], status = refused.message, refused.status
-        return await self._page(request, view, "dialogues.html", context, status)
+        context = {"suite": suite, "suites": suites, "asked": search, "outcomes": OUTCOMES}
+        found = _found(self._dialogues(view, suite, search))
+        return await self._form(request, view, "dialogues.html", context, found)
+
+    async def _form(
+        self,
+        request: Request,
+        view: View,
+        template: str,
+        context: dict[str, Any],
+        found: Awaitable[Mapping[str, Any]] | None,
+    ) -> Response:
+        """Return a page with a form and what it asks for, or with the form and the problem."""
+        choices = await self._computing.get(view, "choices", suite=context["suite"])
+        context = {**context, **choices, "problem": None}
+        status = 200
+        try:
+            context |= {} if found is None else await found
+        except Refused as refused:
+            if refused.status == HTTPStatus.SERVICE_UNAVAILABLE:
+                raise
+            context["problem"], status = refused.message, refused.status
+        return await self._page(request, view, template, context, status)
 
     async def _dialogues(self, view: View, suite: str | None, search: DialogueSearch) -> Any:
         """Return a page of dialogues; all dialogues of a suite are cached per snapshot."""
+        if search.problem is not None:
+            raise Refused(400, search.problem)
         fields = asdict(search)
         if search.of_all:
             chosen = {"suite": suite, "pass_": search.pass_}
@@ -249,6 +243,10 @@ class Pages:
             globs = [glob for glob in models if glob not in ("", ALL)]
             default = await self._computing.get(view, "default_suite", models=globs or ALL)
         return _suite_iri(suites, request, default), suites
+
+
+async def _found(work: Awaitable[Any]) -> dict[str, Any]:
+    return {"found": await work}
 
 
 def _newest_suite(overview: Mapping[str, Any]) -> str | None:

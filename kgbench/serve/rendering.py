@@ -29,9 +29,7 @@ _SITE = {
         ("Query", "editor"),
     ],
     "footer": [("SPARQL endpoint", "sparql"), ("VoID", ".well-known/void"), ("vocabulary", "ns")],
-    "formats": [
-        (form.name, form.media) for form in map(formats.named, ("ttl", "jsonld", "nt", "rdf"))
-    ],
+    "formats": [(name, formats.BY_NAME[name].media) for name in ("ttl", "jsonld", "nt", "rdf")],
     "more": "query the SPARQL endpoint for all.",
     "revealing": True,
     "live": True,

@@ -25,10 +25,10 @@ from kgbench.pages.snapshot import View
 from kgbench.rdf.lexer import TooManyTokens
 from kgbench.serve import formats, request_parsing
 from kgbench.serve.admission import INSIDE, Admitted, admit
+from kgbench.serve.formats import Format
 from kgbench.serve.pool import Pool
-from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
-from kgbench.serve.request_parsing import PreparedOperation, RawRequest
+from kgbench.serve.request_parsing import Operation, PreparedOperation, RawRequest
 from kgbench.serve.settings import Settings
 from kgbench.serve.snapshot_follower import SnapshotFollower
 
@@ -37,6 +37,7 @@ _NICE, _NICER = 1, 10  # niceness of workers of pages, and of those that run wha
 _GLANCE = 0.5  # seconds between checks for a new snapshot
 _PREPARING = 15.0  # maximum seconds between finding a new snapshot and serving it
 _SMALL = 8_000  # bytes; smaller requests are parsed within milliseconds
+VARY = {"Vary": "Accept"}
 _log = logging.getLogger("kgbench.serve")
 
 
@@ -210,6 +211,30 @@ def header(request: Request, name: str) -> str | None:
     return ", ".join(request.headers.getlist(name)) or None
 
 
+def negotiated(
+    request: Request, offered: tuple[Format, ...], what: str, wanted: str | None = None
+) -> Format:
+    """Return the format in which a client gets ``what``; see :func:`formats.negotiate`.
+
+    Raises :class:`~kgbench.serve.refusals.Refused` (406), with the formats that are ``offered``.
+    """
+    chosen = formats.negotiate(header(request, "accept"), offered, wanted)
+    if chosen is None:
+        known = ", ".join(form.media for form in offered)
+        raise Refused(406, f"{what} can be sent as {known}", VARY)
+    return chosen
+
+
+def tagged(chosen: Format, tag: str) -> dict[str, str]:
+    """Return the headers of a representation in a format, with its entity tag."""
+    return {
+        **VARY,
+        "Content-Type": chosen.content_type,
+        "Cache-Control": "no-cache",
+        "ETag": tag,
+    }
+
+
 def is_unchanged(request: Request, tag: str) -> bool:
     """Return whether the client's If-None-Match matches ``tag``."""
     known = header(request, "if-none-match") or ""
@@ -218,16 +243,14 @@ def is_unchanged(request: Request, tag: str) -> bool:
     ]
 
 
-def graph_response(
-    quads: Iterable[Any], chosen: formats.Format, headers: Mapping[str, str]
-) -> Response:
+def graph_response(quads: Iterable[Any], chosen: Format, headers: Mapping[str, str]) -> Response:
     """Return a response with ``quads`` in the chosen format.
 
     Raises :class:`~kgbench.serve.refusals.Refused` (406) if the format cannot express them.
     """
     quads = list(quads)
     if not all(formats.can_express(quad, chosen.name) for quad in quads):
-        raise Refused(406, formats.NO_TRIPLE_TERMS, {"Vary": "Accept"})
+        raise Refused(406, formats.NO_TRIPLE_TERMS, VARY)
     return Response(
         serialised(quads, chosen.name), headers={**headers, "Content-Type": chosen.content_type}
     )

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the newest snapshot; closes an old one when its last reader is done."""
+"""Serves the newest snapshot, also after updates; old ones close with their last reader."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
 from typing import NamedTuple
 
 from kgbench.pages import snapshot
 from kgbench.pages.snapshot import View
-from kgbench.store import open_reader, snapshots
+from kgbench.serve.refusals import Refused
+from kgbench.serve.request_parsing import error_message
+from kgbench.store import EmbeddedStore, open_reader, snapshots
 
 
 class PendingSnapshot(NamedTuple):
@@ -64,3 +67,22 @@ class SnapshotFollower:
 
     def _open(self) -> View:
         return snapshot.open_newest(self._folder, self._base)
+
+
+class Updates:
+    """Applies updates one at a time; an update is visible to readers before it is answered."""
+
+    def __init__(self, store: EmbeddedStore, following: SnapshotFollower) -> None:
+        self._store = store
+        self._following = following
+        self._lock = asyncio.Lock()
+
+    async def apply(self, text: str) -> None:
+        """Apply a prepared update and publish a snapshot with it; raises :class:`Refused`."""
+        async with self._lock:
+            try:
+                await asyncio.to_thread(self._store.update, text)
+            except (SyntaxError, ValueError, RuntimeError) as error:
+                raise Refused(400, error_message(text, error)) from None
+            await asyncio.to_thread(self._store.publish_snapshot)
+            await asyncio.to_thread(self._following.refresh)

@@ -181,7 +181,7 @@ def _doctor(url: str) -> Any:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", url)
-        patch.setattr(keys, "_LIMIT", SECONDS)
+        patch.setattr(environment, "_LIMIT", SECONDS)
         return list(environment.servers())
 
 

@@ -167,7 +167,7 @@ def test_the_newest_run_is_viewed_in_the_browser(store, monkeypatch):
     kgbench("run", "-m", "baseline:oracle", "-t", LABEL, "-n", "1")
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr("kgbench.serve.connections.Server.run", lambda *_, **__: None)
+    monkeypatch.setattr("kgbench.serve.startup.Server.run", lambda *_, **__: None)
     printed = kgbench("view").stdout
     with open_reader(str(store)) as reader:
         run = reading.find_run(reader, None)

@@ -7,10 +7,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.rdf.query_errors import KNOWN, declared, explain
-from kgbench.serve.protocol import Operation
 from kgbench.serve.refusals import Refused
-from kgbench.serve.request_parsing import RawRequest, operation
-from kgbench.serve.updates import prepare_update
+from kgbench.serve.request_parsing import Operation, RawRequest, operation, prepare_update
 
 BASE = "https://example.org/"
 

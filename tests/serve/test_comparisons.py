@@ -12,9 +12,9 @@ from kgbench.pages.snapshot import MemoryView
 from kgbench.scores import catalogue
 from kgbench.scores.reading import score_rows
 from kgbench.scores.selection import select
-from kgbench.serve import comparisons
+from kgbench.serve import analyses
+from kgbench.serve.analyses import side_by_side, summary
 from kgbench.serve.app import application
-from kgbench.serve.comparisons import side_by_side, summary
 from kgbench.serve.settings import Settings
 from kgbench.store import open_store
 from kgbench.tables import Column, Table
@@ -114,7 +114,7 @@ def test_means_are_those_of_the_pairs(view, models):
 def test_few_cases_are_shown_of_many(view, models, monkeypatch):
     """The page states the number of differing cases and shows those with the largest difference."""
     whole = side_by_side(view, None, models[:2])
-    monkeypatch.setattr(comparisons, "_MOST_CASES", 1)
+    monkeypatch.setattr(analyses, "_MOST_CASES", 1)
     short = side_by_side(view, None, models[:2])
     assert short["cases"] == whole["cases"][:1]
     assert short["disagreeing"] == whole["disagreeing"]

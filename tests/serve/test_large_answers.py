@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pyoxigraph as ox
 import pytest
 
-from kgbench.serve.description import Statistics, service_description
+from kgbench.serve.endpoint import Statistics, service_description
 from kgbench.serve.pool import Answer
 from kgbench.vocab import BASE, SD
 

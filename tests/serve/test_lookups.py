@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from kgbench.serve import connections, endpoint
+from kgbench.serve import endpoint, startup
 from tests.serve import stores
 from tests.serve.listening import listening
 from tests.serve.processes import PATIENCE, eventually
@@ -140,17 +140,17 @@ def test_who_sends_no_head_is_let_go(place, first, start, monkeypatch):
 
     So is one that has been answered a request before.
     """
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(startup, "HEAD_SECONDS", 0.2)
     assert spoken(place, first, start).count(b"snapshot") == bool(first)
 
 
 def test_who_does_not_read_is_let_go(place, monkeypatch):
     """If the client does not read, the connection is closed and the worker is released."""
-    monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(startup, "READ_SECONDS", 0.2)
     stalled = []
-    pause = connections.Connection.pause_writing
+    pause = startup.Connection.pause_writing
     monkeypatch.setattr(
-        connections.Connection, "pause_writing", lambda self: (stalled.append(self), pause(self))
+        startup.Connection, "pause_writing", lambda self: (stalled.append(self), pause(self))
     )
     long = quote("SELECT * { GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?a ?b ?c } }")
     host, _, port = place.partition(":")
@@ -163,9 +163,9 @@ def test_who_does_not_read_is_let_go(place, monkeypatch):
 
 def test_who_reads_late_gets_the_whole_answer(place, monkeypatch):
     """A client that pauses gets the whole answer, even if it sends empty lines meanwhile."""
-    monkeypatch.setattr(connections, "READ_SECONDS", PATIENCE)
+    monkeypatch.setattr(startup, "READ_SECONDS", PATIENCE)
     stalled, given_up = [], []
-    kind = connections.Connection
+    kind = startup.Connection
     pause, give_up = kind.pause_writing, kind._give_up
     monkeypatch.setattr(kind, "pause_writing", lambda self: (stalled.append(self), pause(self)))
     monkeypatch.setattr(kind, "_give_up", lambda self: (give_up(self), given_up.append(self)))
@@ -182,7 +182,7 @@ def test_who_reads_late_gets_the_whole_answer(place, monkeypatch):
         head += "Host: localhost\r\nAccept: text/csv\r\n\r\n"
         connection.sendall(head.encode())
         eventually(lambda: stalled)
-        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.01)
+        monkeypatch.setattr(startup, "HEAD_SECONDS", 0.01)
         connection.sendall(b"\r\n")
         eventually(lambda: given_up)
         response = http.client.HTTPResponse(connection)

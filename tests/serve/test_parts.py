@@ -11,23 +11,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgbench.pages import drawing
-from kgbench.serve import protocol
+from kgbench.serve import request_parsing
 from kgbench.serve.admission import admit
-from kgbench.serve.formats import choose
+from kgbench.serve.formats import Format, negotiate
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import is_deeper
-from kgbench.serve.rows import Counter
-from kgbench.serve.updates import with_dataset
+from kgbench.serve.request_parsing import with_dataset
+from kgbench.serve.worker import Counter
 
-OFFERED = ["application/json", "text/csv", "text/html"]
+MEDIA = ("application/json", "text/csv", "text/html")
+OFFERED = tuple(Format(media, (media,)) for media in MEDIA)
 
 
 @given(st.permutations([0.2, 0.5, 0.9]))
 def test_the_best_quality_wins(qualities):
     """The offer with the highest quality is chosen, at any position."""
-    header = ", ".join(f"{m};q={q}" for m, q in zip(OFFERED, qualities, strict=True))
+    header = ", ".join(f"{m};q={q}" for m, q in zip(MEDIA, qualities, strict=True))
 
-    assert OFFERED[qualities.index(0.9)] == choose(header, OFFERED)
+    assert OFFERED[qualities.index(0.9)] == negotiate(header, OFFERED)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,8 @@ def test_accept_headers_as_the_standard_reads_them(header, expected):
 
     Invalid parts are ignored.
     """
-    assert expected == choose(header, OFFERED)
+    chosen = negotiate(header, OFFERED)
+    assert expected == (chosen and chosen.media)
 
 
 @given(
@@ -63,7 +65,7 @@ def test_accept_headers_as_the_standard_reads_them(header, expected):
 def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
     """Any bytes lead to an operation or to a client error."""
     try:
-        protocol.parse_request(method, url_query, content_type, sent)
+        request_parsing.parse_request(method, url_query, content_type, sent)
     except Refused as refused:
         assert 400 <= refused.status < 500
 
@@ -71,31 +73,31 @@ def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
 @pytest.mark.parametrize(
     ("media", "url_query", "sent", "status", "words"),
     [
-        (protocol.FORM, b"query=ASK{}", b"query=ASK{}", 400, "in the form only"),
-        (protocol.FORM, b"update=DROP+ALL", b"query=ASK{}", 400, "in the form only"),
-        (protocol.FORM, b"", b"query=ASK{}&update=DROP+ALL", 400, "in the form only"),
-        (protocol.FORM, b"", b"format=csv", 400, "neither a query nor an update"),
-        (protocol.FORM, b"", b"query=%ff", 400, "the form is not URL-encoded UTF-8"),
-        (protocol.QUERY, b"query=ASK{}", b"ASK {}", 400, "in the body only"),
-        (protocol.UPDATE, b"update=DROP+ALL", b"DROP ALL", 400, "in the body only"),
-        (protocol.QUERY, b"", b"ASK {\xff}", 400, "the body is not UTF-8 at byte 5"),
-        (protocol.QUERY, b"", b"ASK {\0}", 400, "the query contains a NUL character"),
-        (protocol.UPDATE, b"using-graph-uri=no+iri", b"DROP ALL", 400, "is not an IRI"),
-        (protocol.QUERY, b"named-graph-uri=", b"ASK {}", 400, "is not an IRI"),
-        (f"{protocol.QUERY}; charset*{'9' * 5_000}=x", b"", b"ASK {}", 415, "send UTF-8"),
+        (request_parsing.FORM, b"query=ASK{}", b"query=ASK{}", 400, "in the form only"),
+        (request_parsing.FORM, b"update=DROP+ALL", b"query=ASK{}", 400, "in the form only"),
+        (request_parsing.FORM, b"", b"query=ASK{}&update=DROP+ALL", 400, "in the form only"),
+        (request_parsing.FORM, b"", b"format=csv", 400, "neither a query nor an update"),
+        (request_parsing.FORM, b"", b"query=%ff", 400, "the form is not URL-encoded UTF-8"),
+        (request_parsing.QUERY, b"query=ASK{}", b"ASK {}", 400, "in the body only"),
+        (request_parsing.UPDATE, b"update=DROP+ALL", b"DROP ALL", 400, "in the body only"),
+        (request_parsing.QUERY, b"", b"ASK {\xff}", 400, "the body is not UTF-8 at byte 5"),
+        (request_parsing.QUERY, b"", b"ASK {\0}", 400, "the query contains a NUL character"),
+        (request_parsing.UPDATE, b"using-graph-uri=no+iri", b"DROP ALL", 400, "is not an IRI"),
+        (request_parsing.QUERY, b"named-graph-uri=", b"ASK {}", 400, "is not an IRI"),
+        (f"{request_parsing.QUERY}; charset*{'9' * 5_000}=x", b"", b"ASK {}", 415, "send UTF-8"),
     ],
 )
 def test_what_can_be_no_operation_says_why(media, url_query, sent, status, words):
     """Ambiguous, missing and unreadable operations are refused with the reason."""
     with pytest.raises(Refused, match=words) as refused:
-        protocol.parse_request("POST", url_query, media, sent)
+        request_parsing.parse_request("POST", url_query, media, sent)
     assert status == refused.value.status
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_admitted_or_refused(text):
     """Any text is admitted or refused with 400, and any Accept header has an answer or none."""
-    assert choose(text, OFFERED) in (*OFFERED, None)
+    assert negotiate(text, OFFERED) in (*OFFERED, None)
     try:
         admit(text)
     except Refused as refused:

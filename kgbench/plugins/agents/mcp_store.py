@@ -15,7 +15,6 @@ from typing import Any, Final
 from kgbench.execution.query_terms import unknown_terms
 from kgbench.model import Json, Outcome
 from kgbench.rdf import queries
-from kgbench.serve import formats
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.dialogue_lists import DialogueSearch
 from kgbench.serve.refusals import Refused
@@ -169,7 +168,7 @@ class StoreTools:
         admitted = await service.readers.admit(text)
         rows = admitted.form in ("SELECT", "ASK")
         form = "tsv" if admitted.form == "SELECT" else "json" if rows else "nt"
-        job = service.job(view, formats.named(form).name, query=text)
+        job = service.job(view, form, query=text)
         answer = await service.pool.run(job, view)
         data, complete = await answer.beginning(_BYTES)
         if admitted.form == "ASK":

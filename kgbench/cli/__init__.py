@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: one thin module per command; heavy packages are imported where they are used.
 
-A module has a function named after its command, or the ``group`` of its subcommands; others have
-a function ``command(app)``. Plug-ins add such modules by entry points of the group
-``kgbench.commands``, with ``PANEL`` if they belong to one of :data:`PANELS`.
+A module has a function named after its command, or the ``group`` of its subcommands, of which a
+function ``subcommands(words)`` may yield more. Plug-ins add commands by entry points of the group
+``kgbench.commands``: modules with a function ``command(app)`` and, if they belong to one of
+:data:`PANELS`, its name in ``PANEL``.
 
 Exit codes: 0 success, 1 refused or failed with a message, 2 wrong usage, 3 a run with unfinished
 dialogues, 4 a write failed (disk full, quota, read-only), 130 interrupted.
@@ -107,15 +108,12 @@ def build_app(
     root.callback()(_root)
     panels = {}
     for name, module in modules.items():
-        command = getattr(module, name, None) if name in COMMANDS else None
-        if command is not None:
-            root.command(name)(command)
-        elif hasattr(module, "group"):
-            root.add_typer(module.group, name=name)
-        else:
+        if name not in COMMANDS:
             module.command(root)
-            if not listed and hasattr(module, "subcommands"):
-                module.subcommands(root, words)
+        elif hasattr(module, name):
+            root.command(name)(getattr(module, name))
+        else:
+            root.add_typer(_group(module, None if listed else words), name=name.rstrip("_"))
         panels[name.rstrip("_")] = _PANEL_OF.get(name) or getattr(module, "PANEL", _OTHERS)
     registered: list[Any] = [*root.registered_commands, *root.registered_groups]
     for each in registered:
@@ -130,6 +128,17 @@ def _module(name: str) -> Any:
     return plug_ins.load(_GROUP, name, _KNOWN)
 
 
+def _group(module: Any, words: Sequence[str] | None) -> typer.Typer:
+    """Return the subcommands of a module, without those that are made anew if ``words`` is none."""
+    group = copy(module.group)
+    group.registered_commands = list(group.registered_commands)
+    if words is not None and hasattr(module, "subcommands"):
+        for each in module.subcommands(words):
+            named = group.command(each.name, help=each.help, rich_help_panel=each.panel)
+            named(each.function)
+    return group
+
+
 def _listing() -> typer.Typer:
     """Build the command line for its list of commands: without options, which take most time."""
     listed = build_app(listed=True)
@@ -137,7 +146,6 @@ def _listing() -> typer.Typer:
         command.callback = _placeholder(command.callback)
     for group in listed.registered_groups:
         assert group.typer_instance is not None
-        group.typer_instance = copy(group.typer_instance)
         group.typer_instance.registered_commands = []
     return listed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +18,7 @@ from kgbench.analysis.registry import Analysis, Arguments, OptionRefused
 from kgbench.cli import options
 from kgbench.cli.messages import echo_visible
 from kgbench.cli.option_groups import Output, grouped
+from kgbench.cli.plug_ins import Subcommand
 from kgbench.cli.tables import Form, read
 
 if TYPE_CHECKING:
@@ -75,35 +76,24 @@ Trust = Annotated[
 ]
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command, as yet without analyses."""
-    analyses = typer.Typer(
-        help="Analyse the scores in a store: tables over one suite and one evaluation pass.",
-        no_args_is_help=True,
-    )
-    app.add_typer(analyses, name="analyze")
+group = typer.Typer(
+    help="Analyse the scores in a store: tables over one suite and one evaluation pass.",
+    no_args_is_help=True,
+)
 
 
-def subcommands(app: typer.Typer, words: Sequence[str] = ()) -> None:
-    """Add a command for each analysis; skipped for the list of commands, to save time.
+def subcommands(words: Sequence[str]) -> Iterator[Subcommand]:
+    """Yield a command for each analysis.
 
-    ``app`` has just got the command. With the ``words`` of a command line after ``analyze``, only
-    the command that they begin with has its options: no other analysis is imported.
+    With the ``words`` of a command line after ``analyze``, only the command that they begin with
+    has its options: no other analysis is imported.
     """
-    analyses = app.registered_groups[-1].typer_instance
-    assert analyses is not None
     for name, entry in INDEX.items():
         if words and words[0] != name:
-            analyses.command(name, help=entry.summary, rich_help_panel=entry.group)(_listed)
+            yield Subcommand(name, help=entry.summary, panel=entry.group)
         else:
             description = ANALYSES[name].description
-            analyses.command(name, help=description, rich_help_panel=entry.group)(
-                AnalysisCommand(name)
-            )
-
-
-def _listed() -> None:
-    """Stand for a command in lists."""
+            yield Subcommand(name, AnalysisCommand(name), description, entry.group)
 
 
 @grouped

@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from dataclasses import asdict
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +15,6 @@ from kgbench.cli.messages import report
 if TYPE_CHECKING:
     from kgbench.doctor import Condition
 
-_INDENT = 26  # column at which descriptions start
 _COLOURS = {"ok": "green", "absent": "bright_black", "note": "yellow", "broken": "red"}
 
 
@@ -60,15 +56,6 @@ def _print(condition: Condition, *, first: bool) -> None:
     state = f"{condition.state.value:6}"
     if "NO_COLOR" not in os.environ:
         state = typer.style(state, fg=_COLOURS[condition.state.value])
-    words, *more = _wrapped(condition.words)
-    typer.echo(f"  {state}  {condition.name:14}  {words}")
-    for line in (*more, *([] if condition.advice is None else [condition.advice])):
-        typer.echo(f"{'':{_INDENT}}{line}")
-
-
-def _wrapped(words: str) -> list[str]:
-    """Wrap text for a terminal; one line if standard output is not a terminal."""
-    if not sys.stdout.isatty():
-        return [words]
-    room = max(shutil.get_terminal_size().columns - _INDENT, _INDENT)
-    return wrap(words, room, break_long_words=False, break_on_hyphens=False) or [""]
+    typer.echo(f"  {state}  {condition.name:14}  {condition.words}")
+    if condition.advice is not None:
+        typer.echo(f"{'':26}{condition.advice}")

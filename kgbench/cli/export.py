@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import starmap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgbench.cli import export_options, options, plug_ins
 from kgbench.cli.export_options import Out, Run
+from kgbench.cli.plug_ins import Subcommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,20 +33,15 @@ class TableFormat(StrEnum):
     ARROW = "arrow"
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command and its subcommands; most are plug-ins, of the group ``GROUP``."""
-    group = typer.Typer(help="Write a run in another community's format.", no_args_is_help=True)
-    group.callback()(_several)
-    group.command("table")(wide_table)
-    for name, function in plug_ins.usable(GROUP, ("table",)).items():
-        group.command(name)(function)
-    app.add_typer(group, name="export")
+group = typer.Typer(help="Write a run in another community's format.", no_args_is_help=True)
 
 
-def _several() -> None:
-    """Write a run in another community's format."""
+def subcommands(_: Sequence[str]) -> Iterator[Subcommand]:
+    """Yield the exports of plug-ins."""
+    return starmap(Subcommand, plug_ins.usable(GROUP, ("table",)).items())
 
 
+@group.command("table")
 def wide_table(
     run: Run = None,
     *,

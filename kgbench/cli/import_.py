@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ import typer
 from kgbench.cli import options, plug_ins
 from kgbench.cli.interruption import end_after
 from kgbench.cli.messages import count, report
+from kgbench.cli.plug_ins import Subcommand
 from kgbench.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -28,22 +30,15 @@ _SUITE = re.compile(r"[A-Za-z0-9._-]+")
 _MANY = 100_000  # dialogues, whose files the engine has not merged when an import ends
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command and its subcommands."""
-    group = typer.Typer(help="Import published results into the store.", no_args_is_help=True)
-    group.callback()(_several)
-    group.command("rdf")(rdf)
-    group.command("llm-kg-bench")(llm_kg_bench)
-    group.command("text2kgbench")(text2kgbench)
-    for name, function in plug_ins.usable(GROUP, _OWN).items():
-        group.command(name)(function)
-    app.add_typer(group, name="import")
+group = typer.Typer(help="Import published results into the store.", no_args_is_help=True)
 
 
-def _several() -> None:
-    """Import published results into the store."""
+def subcommands(_: Sequence[str]) -> Iterator[Subcommand]:
+    """Yield the importers of plug-ins."""
+    return starmap(Subcommand, plug_ins.usable(GROUP, _OWN).items())
 
 
+@group.command("rdf")
 def rdf(
     sources: Annotated[
         list[str],
@@ -113,6 +108,7 @@ def rdf_lines(summary: RdfSummary) -> Iterator[str]:
     yield f"imported {counts}{beside if summary.brought else ''}{out}"
 
 
+@group.command("llm-kg-bench")
 def llm_kg_bench(
     files: Annotated[
         list[Path],
@@ -177,6 +173,7 @@ def llm_kg_bench(
     report(data, lines, json_=json_)
 
 
+@group.command("text2kgbench")
 def text2kgbench(
     folder: Annotated[
         Path,

@@ -14,6 +14,7 @@ import typer
 
 from kgbench.analysis.index import FIGURES, INDEX
 from kgbench.cli import options
+from kgbench.cli.plug_ins import Subcommand
 
 if TYPE_CHECKING:
     from kgbench.api.results import Results
@@ -40,36 +41,29 @@ class Each(StrEnum):
     MODEL = "model"
 
 
-def command(app: typer.Typer) -> None:
-    """Register the command, as yet without kinds of figures."""
-    figures = typer.Typer(
-        help="Draw figures from the scores in a store. Beside each, a JSON file has the numbers "
-        "drawn and the queries behind them.",
-        no_args_is_help=True,
-    )
-    app.add_typer(figures, name="plot")
+group = typer.Typer(
+    help="Draw figures from the scores in a store. Beside each, a JSON file has the numbers "
+    "drawn and the queries behind them.",
+    no_args_is_help=True,
+)
 
 
-def subcommands(app: typer.Typer, words: Sequence[str] = ()) -> None:
-    """Add a command for each kind of figure; skipped for the list of commands, to save time.
+def subcommands(words: Sequence[str]) -> Iterator[Subcommand]:
+    """Yield a command for each kind of figure.
 
-    ``app`` has just got the command. With the ``words`` of a command line after ``plot``, only the
-    command that they begin with has its options: no other kind is imported.
+    With the ``words`` of a command line after ``plot``, only the command that they begin with has
+    its options: no other kind is imported.
     """
-    figures = app.registered_groups[-1].typer_instance
-    assert figures is not None
     summaries = {
         **{name: INDEX[name].summary for name in FIGURES if name in INDEX},
         "boxplot": "Show the distribution of each model's scores, task by task.",
         ALL: "Draw every figure that the scores allow.",
     }
     for name in (*FIGURES, ALL):
-        drawing = _listed if words and words[0] != name else FigureCommand(name)
-        figures.command(name, help=summaries[name])(drawing)
-
-
-def _listed() -> None:
-    """Stand for a command in lists."""
+        if words and words[0] != name:
+            yield Subcommand(name, help=summaries[name])
+        else:
+            yield Subcommand(name, FigureCommand(name), summaries[name])
 
 
 class FigureCommand:

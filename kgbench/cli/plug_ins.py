@@ -3,13 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import Any
+from collections.abc import Callable, Container
+from typing import Any, NamedTuple
 
 import typer
 
 from kgbench import entry_points
 from kgbench.errors import ResourceError
+
+
+def listed() -> None:
+    """Stand for a command in lists."""
+
+
+class Subcommand(NamedTuple):
+    """A subcommand that is made anew for each command line, with its help and panel."""
+
+    name: str
+    function: Callable[..., None] = listed
+    help: str | None = None
+    panel: str | None = None
 
 
 def load(group: str, name: str, taken: Container[str]) -> Any:

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench init`` writes configurations that are valid and can be run, from options or answers."""
+"""``kgbench init`` writes configurations that are valid and can be run, from options."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,34 +28,14 @@ def kgbench(folder: Path, *words: str, code: int = 0, **variables: str) -> str:
     return str(done.exception) if code else done.stdout
 
 
-def at_terminal(folder: Path, *replies: str) -> tuple[int, str]:
-    """Return the exit code and output of ``kgbench init`` on a terminal with these replies.
-
-    A reply is typed after each question, which ends in a colon.
-    """
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-P", "-m", "kgbench", "init"]
-    started = subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    shown, left = "", list(replies)
-    with contextlib.suppress(OSError):  # the terminal is closed: the command has ended
-        while piece := os.read(ours, 4096).decode():
-            shown += piece
-            if left and shown.endswith(": "):
-                os.write(ours, f"{left.pop(0)}\n".encode())
-                shown += "\n"
-    os.close(ours)
-    return started.wait(timeout=60), shown
-
-
 def read(path: Path) -> dict[str, object]:
     """Return a configuration, parsed."""
     found: dict[str, object] = YAML(typ="safe").load(path)
     return found
 
 
-def test_without_options_and_terminal_the_defaults_run(tmp_path):
-    """Without options and terminal there are no questions; the default needs no provider."""
+def test_without_options_the_defaults_run(tmp_path):
+    """Without options the configuration needs no provider."""
     said = kgbench(tmp_path, "init", "first")
     path = tmp_path / "first" / "kgbench.yaml"
     assert "Run it with: kgbench run first/kgbench.yaml" in said
@@ -71,7 +48,7 @@ def test_without_options_and_terminal_the_defaults_run(tmp_path):
 
 
 def test_options_are_written(tmp_path):
-    """Each option has its place in the file, and there are no questions."""
+    """Each option has its place in the file."""
     words = ("--model", "baseline:silent", "--model", 'openai:a"b@http://127.0.0.1:9/v1')
     more = ("--task", "RdfFriendCount-*", "--suite", "llm-kg-bench-3", "-n", "3")
     kgbench(tmp_path, "init", *words, *more, "--max-cost", "0.25")
@@ -122,38 +99,8 @@ def test_files_are_never_overwritten(tmp_path):
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / "kgbench.yaml").symlink_to("nowhere")
     for place in (".", "linked"):
-        said = kgbench(tmp_path, "init", place, "--yes", code=1)
+        said = kgbench(tmp_path, "init", place, code=1)
         assert "kept as it is: name another folder" in said
     assert "it is not a folder" in kgbench(tmp_path, "init", "file", code=1)
     assert (tmp_path / "kgbench.yaml").read_text() == "mine\n"
     assert not (tmp_path / "linked" / "nowhere").exists()
-
-
-def test_three_questions(tmp_path):
-    """On a terminal there are three questions, repeated after an invalid answer."""
-    code, shown = at_terminal(
-        tmp_path,
-        *("baselin:oracle", "baseline:silent", "FriendCount", "RdfFriendCount-turtle-*"),
-        *("many", "2 0.5"),
-    )
-    assert code == 0, shown
-    assert "did you mean baseline?" in shown
-    assert "no task fits FriendCount: did you mean" in shown
-    assert "enter a whole number above 0" in shown
-    assert read(tmp_path / "kgbench.yaml") == {
-        "tasks": ["RdfFriendCount-turtle-*"],
-        "models": ["baseline:silent"],
-        "iterations": 2,
-        "suite": "kgbench-1",
-        "maxCost": 0.5,
-    }
-
-
-def test_questions_have_defaults(tmp_path):
-    """Three empty answers give the defaults; a suite may be named in place of tasks."""
-    code, shown = at_terminal(tmp_path, "", "kgbench-1", "")
-    assert code == 0, shown
-    assert shown.count("]: ") == 3
-    kgbench(tmp_path, "init", "defaults", "--yes")
-    written = (tmp_path / "kgbench.yaml").read_text()
-    assert written == (tmp_path / "defaults" / "kgbench.yaml").read_text()

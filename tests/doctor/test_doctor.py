@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
@@ -20,7 +19,6 @@ from typer.testing import CliRunner
 from kgbench import doctor
 from kgbench.children import child
 from kgbench.cli import app
-from kgbench.cli import doctor as command
 from kgbench.datasets import home
 from kgbench.doctor import Condition, State, environment, installed, judging, storage
 from kgbench.execution.judging import JudgeLimits, end_child, judge_batch
@@ -82,8 +80,7 @@ def test_servers_are_asked_with_leave_only(location, monkeypatch):
         monkeypatch.setattr(module, slow, lambda: iter(()))
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     asked = {
-        network: list(doctor.examine(str(location), network=network))
-        for network in (False, True)
+        network: list(doctor.examine(str(location), network=network)) for network in (False, True)
     }
 
     assert "servers" not in {condition.part for condition in asked[False]}
@@ -117,21 +114,6 @@ def test_broken_things_are_said_and_counted(monkeypatch):
     assert answer.exit_code == 1
     assert re.search(r"broken +content +is upside down\n +turn it\n", answer.output)
     assert "1 thing is broken" in answer.output
-
-
-def test_words_are_folded_to_the_terminal(monkeypatch):
-    """On a terminal the text has its own column, and each line fits the width."""
-    terminal = io.StringIO()
-    terminal.isatty = lambda: True
-    monkeypatch.setattr(sys, "stdout", terminal)
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setenv("NO_COLOR", "1")
-    command._print(ANSWERS, first=True)
-    lines = terminal.getvalue().splitlines()
-
-    assert max(map(len, lines)) <= 60
-    assert sum(line.count("right") for line in lines) == 20
-    assert all(line.startswith(" " * 26) for line in lines[2:])
 
 
 def test_the_page_tells_of_states_and_options(repository):

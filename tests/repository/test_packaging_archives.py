@@ -170,7 +170,7 @@ def test_the_wheel_serves_authors(built, tmp_path):
 
     kgbench("tasks", "new", "TeaGarden", "--kind", "dialogue", "--answers", "graph")
     assert "no findings in 1 task class" in kgbench("tasks", "check", "tea-garden")
-    kgbench("init", "first", "--yes")
+    kgbench("init", "first")
     assert "accepted" in kgbench("validate", "first/kgbench.yaml")
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgbench.api.dialogues import Dialogues as Dialogues
-    from kgbench.api.opening import open as open  # noqa: A004 - re-exported
-    from kgbench.api.reevaluations import Reevaluation as Reevaluation
     from kgbench.api.results import Results as Results
+    from kgbench.api.results import open as open  # noqa: A004 - re-exported
+    from kgbench.api.runs import Reevaluation as Reevaluation
     from kgbench.api.runs import Run as Run
     from kgbench.errors import KgbenchError as KgbenchError
     from kgbench.model import Case as Case
@@ -37,7 +37,7 @@ _HOMES = {
     "Example": "kgbench.testing.scores",
     "KgbenchError": "kgbench.errors",
     "Outcome": "kgbench.model",
-    "Reevaluation": "kgbench.api.reevaluations",
+    "Reevaluation": "kgbench.api.runs",
     "Results": "kgbench.api.results",
     "Run": "kgbench.api.runs",
     "Scored": "kgbench.testing.scores",
@@ -45,7 +45,7 @@ _HOMES = {
     "Task": "kgbench.model",
     "Verdict": "kgbench.model",
     "example": "kgbench.testing.scores",
-    "open": "kgbench.api.opening",
+    "open": "kgbench.api.results",
     "score": "kgbench.testing.scores",
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 import kgbench
 from kgbench import resources, software
-from kgbench.api import opening
+from kgbench.api import results
 from kgbench.errors import ResourceError
 
 
@@ -78,7 +78,7 @@ def test_code_that_is_not_installed_names_no_packages(monkeypatch):
 
 def test_store_opens_from_the_package():
     """``kgbench.open`` is that of the Python API; other names raise AttributeError."""
-    assert kgbench.open is opening.open
+    assert kgbench.open is results.open
     with pytest.raises(AttributeError, match="module 'kgbench' has no attribute 'close'"):
         _ = kgbench.close
 

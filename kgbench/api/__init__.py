@@ -15,10 +15,10 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
     "results and runs": {
         "Dialogue": "kgbench.model",
         "Dialogues": "kgbench.api.dialogues",
-        "Reevaluation": "kgbench.api.reevaluations",
+        "Reevaluation": "kgbench.api.runs",
         "Results": "kgbench.api.results",
         "Run": "kgbench.api.runs",
-        "open": "kgbench.api.opening",
+        "open": "kgbench.api.results",
     },
     "families": {
         "DocumentFamily": "kgbench.families.frame",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running of benchmarks from Python, also within an event loop such as that of a notebook."""
+"""Running and re-evaluation from Python, also within an event loop such as that of a notebook."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench.analysis.outcomes import by_fact
+from kgbench.analysis.passes import changes
 from kgbench.analysis.run_results import run_results
 from kgbench.analysis.worst import ScoredDialogue
 from kgbench.api.connection import Connection
@@ -21,8 +22,12 @@ from kgbench.characters import one_line
 from kgbench.connectors import keys, permissions
 from kgbench.engine import Progress, Settings, StopSignal, run_plan
 from kgbench.engine.plans import continued, plan_of
-from kgbench.model import Plan
+from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import executor as make_executor
+from kgbench.model import Json, Plan
 from kgbench.record import reading
+from kgbench.reevaluation.comparison import merge_comparisons, report
+from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.store.protocol import Store
 from kgbench.tables import Table
 from kgbench.tables.rendering import as_html
@@ -158,3 +163,31 @@ def _wait(work: Future[Progress], interrupt: Callable[[], object]) -> Progress:
 def _say(line: str) -> None:
     """Log a message of the preflight calls."""
     _log.info("%s", line)
+
+
+@dataclass(frozen=True, slots=True)
+class Reevaluation:
+    """New evaluation passes and their comparison with earlier ones.
+
+    ``passes`` are the IRIs of the new passes; a run of which nothing can be judged gets none.
+    ``table`` has the numbers of compared and changed values per task and metric. ``report`` is the
+    report of ``kgbench reevaluate --json``, with each differing dialogue and the cause.
+    """
+
+    passes: tuple[str, ...]
+    table: Table
+    report: Mapping[str, Json]
+
+    def _repr_html_(self) -> str:
+        """Return the table as HTML for a notebook."""
+        return as_html(self.table)
+
+
+def judge_again(
+    connection: Connection, executor: str, limits: JudgeLimits, **options: Any
+) -> Reevaluation:
+    """Judge stored dialogues again; see :func:`kgbench.reevaluation.passes.reevaluate_stored`."""
+    with connection.owned() as owned, make_executor(executor) as pool:
+        results = reevaluate_stored(owned, pool, limits, **options)
+    passes = tuple(result.evaluation_pass for result in results if result.is_recorded)
+    return Reevaluation(passes, changes(merge_comparisons(results)), report(results))

@@ -130,7 +130,7 @@ def _module(name: str) -> Any:
 
 def _group(module: Any, words: Sequence[str] | None) -> typer.Typer:
     """Return the subcommands of a module, without those that are made anew if ``words`` is none."""
-    group = copy(module.group)
+    group: typer.Typer = copy(module.group)
     group.registered_commands = list(group.registered_commands)
     if words is not None and hasattr(module, "subcommands"):
         for each in module.subcommands(words):

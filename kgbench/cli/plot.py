@@ -162,7 +162,7 @@ def draw(
         raise typer.BadParameter(
             "each figure shows one model: leave out --overlay and --top", param_hint="--each"
         )
-    from kgbench.api.opening import open as open_results
+    from kgbench.api.results import open as open_results
     from kgbench.errors import QueryError
     from kgbench.plots.figures import Layout, file_name, find_figure, save, state_digest
     from kgbench.scores.catalogue import display_names

@@ -12,14 +12,13 @@ from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kgbench.pages import rendering as shared
 from kgbench.pages.snapshot import View
-from kgbench.rdf import queries, query_examples
+from kgbench.rdf import query_examples
 from kgbench.serve import formats
 from kgbench.serve.authorisation import PREFLIGHT, READING, common_headers, cors_headers
 from kgbench.serve.endpoint import METHODS, Endpoint, Statistics
@@ -31,7 +30,6 @@ from kgbench.serve.rendering import PageRenderer
 from kgbench.serve.request_parsing import MOST_FIELDS
 from kgbench.serve.service import (
     Service,
-    etag,
     graph_response,
     header,
     is_unchanged,
@@ -127,17 +125,8 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
     pages = Pages(service, rendering, endpoint)
     things = LinkedData(service, store, pages, rendering)
 
-    def void_tag(view: View, _: Request, form: str) -> str:
-        return service.tag(view, "void", form)
-
-    async def void_quads(view: View, request: Request) -> Iterable[Any]:
-        return await statistics.void(view, service.root(request))
-
-    def example_tag(_: View, request: Request, form: str) -> str:
-        return etag(queries.digest(), service.root(request), form)
-
-    async def example_quads(_: View, request: Request) -> Iterable[Any]:
-        return query_examples.examples(f"{service.root(request)}sparql")
+    async def examples(_: View, root: str) -> Iterable[Any]:
+        return query_examples.examples(f"{root}sparql")
 
     document = partial(_document, service)
 
@@ -153,19 +142,13 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
         MethodRoute("/sparql", endpoint, METHODS),
         MethodRoute("/sparql/", endpoint, METHODS),
         MethodRoute("/store", store, store.methods),
-        MethodRoute("/.well-known/void", document("statistics", void_tag, void_quads)),
-        MethodRoute(
-            f"/{query_examples.SITE_PATH}", document("examples", example_tag, example_quads)
-        ),
+        MethodRoute("/.well-known/void", document("statistics", statistics.void)),
+        MethodRoute(f"/{query_examples.SITE_PATH}", document("examples", examples)),
         MethodRoute("/health", health),
-        *(
-            MethodRoute(f"/static/{path.name}", _file(path))
-            for path in sorted(shared.STATIC.iterdir())
-        ),
-        Mount("/static", StaticFiles(directory=STATIC)),
+        Mount("/static", StaticFiles(directory=STATIC, packages=[("kgbench.pages", "static")])),
         MethodRoute("/", pages.overview),
         MethodRoute("/leaderboard", pages.leaderboard),
-        MethodRoute("/analysis", pages.analyses),
+        MethodRoute("/analysis", pages.analyses.listed),
         MethodRoute("/analysis/{path:path}", analysis, store.methods),
         MethodRoute("/dialogues", pages.dialogues),
         MethodRoute("/compare", pages.compare),
@@ -178,25 +161,17 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
 def _document(
     service: Service,
     what: str,
-    tag: Callable[[View, Request, str], str],
-    quads: Callable[[View, Request], Awaitable[Iterable[Any]]],
+    quads: Callable[[View, str], Awaitable[Iterable[Any]]],
 ) -> Handler:
     """Return a handler that sends a small graph in any format, unless the client has it."""
 
     async def send(request: Request) -> Response:
-        view = service.view
+        view, root = service.view, service.root(request)
         chosen = negotiated(request, formats.GRAPHS, f"the {what}")
-        headers = tagged(chosen, tag(view, request, chosen.name))
+        headers = tagged(chosen, service.tag(view, what, root, chosen.name))
         if is_unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
-        return graph_response(await quads(view, request), chosen, headers)
-
-    return send
-
-
-def _file(path: Path) -> Handler:
-    async def send(_: Request) -> Response:
-        return FileResponse(path)
+        return graph_response(await quads(view, root), chosen, headers)
 
     return send
 

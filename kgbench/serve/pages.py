@@ -44,8 +44,8 @@ class Pages:
         self._service = service
         self._rendering = rendering
         self._computing = AnalysisCache(service.analysts)
-        self._analyses = AnalysisPages(service, rendering, self._computing)
-        self._editor = Editor(service, rendering, endpoint, self._computing)
+        self.analyses = AnalysisPages(service, rendering, self._computing)
+        self.editor = Editor(service, rendering, endpoint, self._computing)
         service.preparations.append(self._computing.prepare)
         if service.settings.ahead:
             service.first_work.append(self._compute_ahead)
@@ -182,22 +182,14 @@ class Pages:
             request, "search.html", {"wanted": wanted, "hits": hits}, view=view
         )
 
-    async def analyses(self, request: Request) -> Response:
-        """Return the list of analyses."""
-        return await self._analyses.listed(request)
-
     async def analysis(self, request: Request) -> Response | None:
         """Return the page of an analysis, or a file of its table; ``None`` for another address."""
         path = request.path_params["path"]
-        if not self._analyses.has(path):
+        if not self.analyses.has(path):
             return None
         model = request.query_params.get("model", "")[:_LONGEST_NAME]
         suite, suites = await self._suite(self._service.view, request, [model])
-        return await self._analyses.table(request, path, suite, suites)
-
-    async def editor(self, request: Request) -> Response:
-        """Return the query editor."""
-        return await self._editor(request)
+        return await self.analyses.table(request, path, suite, suites)
 
     async def thing(
         self, request: Request, view: View, iri: str, headers: Mapping[str, str]

@@ -7,13 +7,12 @@ import json
 import shlex
 
 import pytest
-from typer.testing import CliRunner
 
 from kgbench.analysis.dialogue_search import SORTS, find_dialogues
-from kgbench.cli import app
 from kgbench.cli.dialogues import Sort
 from kgbench.scores.selection import select
 from tests.support.analysis_store import graph
+from tests.support.commands import printed
 
 ORACLE, SILENT = "baseline:oracle", "baseline:silent"
 
@@ -69,9 +68,7 @@ def typed(tmp_path_factory):
     store = str(tmp_path_factory.mktemp("dialogues") / "store")
 
     def run(*words):
-        done = CliRunner().invoke(app, [*words, "--store", store], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        return done.stdout
+        return printed(*words, "--store", store)
 
     run("run", "-m", ORACLE, "-m", SILENT, "-t", "RdfFriendCount-turtle-*", "-n", "2")
     return run

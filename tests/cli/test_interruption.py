@@ -11,25 +11,19 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
 from kgbench import __main__ as program
-from kgbench.cli import app
 from kgbench.cli.interruption import INTERRUPTED
 from kgbench.errors import StoreError
 from kgbench.store import SnapshotReader, maintenance, open_reader
 from kgbench.store.embedded import EmbeddedStore
 from tests.support.archives import record_v3, write_json
+from tests.support.commands import kgbench
 
 PATIENCE = 300  # seconds for another process to get this far
 STATE = {"owner", "lock", "journal-main"}  # files by which `publish` knows its own folder
 SITE = ("--base", "http://example.org/results/")
 RUN = ("run", "-m", "baseline:oracle", "-m", "baseline:noisy?rate=0.5&seed=3")
-
-
-def call(*words):
-    """Return the result of a command."""
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def interrupt(*_, **__):
@@ -41,7 +35,7 @@ def interrupt(*_, **__):
 def store(tmp_path_factory):
     """Return a store with a small run."""
     location = tmp_path_factory.mktemp("interrupted") / "results"
-    assert call(*RUN, "-t", "RdfFriendCount-turtle-1", "--store", location).exit_code == 0
+    kgbench(*RUN, "-t", "RdfFriendCount-turtle-1", "--store", location)
     return location
 
 
@@ -75,9 +69,9 @@ def test_every_command_says_in_one_line_that_it_was_interrupted(
         monkeypatch.setattr(opened, "__init__", interrupt)
     monkeypatch.setenv("KGBENCH_STORE", str(store))
     given = [word.format(file=file, new=tmp_path / "new", store=store) for word in words.split()]
-    done = call(*given)
+    done = kgbench(*given, code=130)
 
-    assert (done.exit_code, done.stdout, done.stderr) == (130, "", f"{INTERRUPTED}\n")
+    assert (done.stdout, done.stderr) == ("", f"{INTERRUPTED}\n")
     found = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert found - STATE == {file.name}
 
@@ -90,9 +84,9 @@ def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
     target = tmp_path / "store"
     file = write_json(tmp_path / "published.json", [record_v3()])
     if words == "import rdf":
-        assert call("store", "backup", tmp_path / "results.nq.gz", "--store", store).exit_code == 0
+        kgbench("store", "backup", tmp_path / "results.nq.gz", "--store", store)
     if words == "reevaluate":
-        assert call(*RUN, "-t", "RdfFriendCount-turtle-1", "--store", target).exit_code == 0
+        kgbench(*RUN, "-t", "RdfFriendCount-turtle-1", "--store", target)
     command = {
         "import llm-kg-bench": ["import", "llm-kg-bench", file, "--store", target],
         "import rdf": ["import", "rdf", tmp_path / "results.nq.gz", "--store", target],
@@ -107,7 +101,7 @@ def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(EmbeddedStore, "bulk_load", loaded_then_interrupted)
-        interrupted = call(*command)
+        interrupted = kgbench(*command, code=130)
     if words == "reevaluate":
         with open_reader(str(target)) as reader:
             between = maintenance.check(reader).graphs
@@ -115,12 +109,11 @@ def test_what_was_stored_is_whole_and_the_command_can_be_given_again(
         between = 0
         with pytest.raises(StoreError, match="there is no store"):
             open_reader(str(target))
-    again = call(*command)
+    kgbench(*command)
     with open_reader(str(target)) as reader:
         after = maintenance.check(reader)
 
-    assert (interrupted.exit_code, interrupted.stderr) == (130, f"{INTERRUPTED}\n")
-    assert again.exit_code == 0, again.output
+    assert interrupted.stderr == f"{INTERRUPTED}\n"
     assert after.problems == []
     assert after.graphs > between
 
@@ -146,7 +139,7 @@ def children(process):
 def test_ctrl_c_at_a_terminal_ends_a_publication_and_its_processes_quietly(tmp_path):
     """Ctrl-C on a terminal also ends the worker processes of a publication, without output."""
     store, out = tmp_path / "store", tmp_path / "site"
-    assert call("run", "--iterations", "4", "--store", store).exit_code == 0
+    kgbench("run", "--iterations", "4", "--store", store)
     words = ["publish", "--store", store, "--out", out, *SITE]
     with subprocess.Popen(
         [sys.executable, "-m", "kgbench", *map(str, words)],
@@ -165,5 +158,4 @@ def test_ctrl_c_at_a_terminal_ends_a_publication_and_its_processes_quietly(tmp_p
     *notes, last = said.splitlines()
     assert (publishing.returncode, last) == (130, INTERRUPTED)
     assert all(note.startswith("note ") for note in notes), said
-    again = call(*words, "--processes", "1")
-    assert again.exit_code == 0, again.output
+    kgbench(*words, "--processes", "1")

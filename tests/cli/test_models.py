@@ -3,23 +3,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from typer.testing import CliRunner
 
-from kgbench.cli import app
 from kgbench.errors import QueryError
 from kgbench.scores.catalogue import records
 from kgbench.store import Block, open_store
 from tests.serve import stores
-
-
-def kgbench(*arguments):
-    """Return the output of a command that must succeed."""
-    done = CliRunner().invoke(app, ["models", *arguments])
-    assert done.exit_code == 0, (done.output, done.exception)
-    return done.stdout
+from tests.support.commands import printed, reported
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +29,7 @@ def store(tmp_path_factory):
 
 def test_every_model_is_listed_with_what_is_known(store):
     """The list has each model once, with the facts of the record that matches its identifier."""
-    found = {one["id"]: one for one in json.loads(kgbench("list", "--json", "--store", store))}
+    found = {one["id"]: one for one in reported("models", "list", "--store", store)}
 
     assert len(found) == 4
     known = next(r for r in records() if r.label == "ChatGPT 4o-mini")
@@ -56,18 +46,16 @@ def test_every_model_is_listed_with_what_is_known(store):
 
 def test_a_glob_chooses_by_name_or_id(store):
     """A glob selects models by name or id; without a match the command is refused."""
-    (one,) = json.loads(kgbench("list", "gpt-*", "--json", "--store", store))
+    (one,) = reported("models", "list", "gpt-*", "--store", store)
     assert one["id"] == "gpt-4o-mini-2024-07-18"
 
     with pytest.raises(QueryError, match="no model of the store fits nope"):
-        CliRunner().invoke(
-            app, ["models", "list", "nope", "--store", store], catch_exceptions=False
-        )
+        printed("models", "list", "nope", "--store", store)
 
 
 def test_the_table_has_a_line_for_each_model(store):
     """The table shows names and facts, and no name can send terminal escapes."""
-    said = kgbench("list", "--store", store)
+    said = printed("models", "list", "--store", store)
 
     assert "OpenAI-GPT" in said
     assert "2024-07-18" in said
@@ -76,8 +64,8 @@ def test_the_table_has_a_line_for_each_model(store):
 
 def test_a_model_is_shown_with_all_that_is_stated(store):
     """A model is shown with every statement of the catalogue, then the published facts."""
-    said = kgbench("show", "gpt-4o-mini-2024-07-18", "--store", store)
-    whole = json.loads(kgbench("show", "gpt-4o-mini-2024-07-18", "--json", "--store", store))
+    said = printed("models", "show", "gpt-4o-mini-2024-07-18", "--store", store)
+    whole = reported("models", "show", "gpt-4o-mini-2024-07-18", "--store", store)
 
     assert "rdf:type" in said
     assert "kgb:Model" in said
@@ -90,6 +78,4 @@ def test_a_model_is_shown_with_all_that_is_stated(store):
 def test_an_unknown_model_is_refused_with_those_there_are(store):
     """An unknown model is refused with the names of the store's models."""
     with pytest.raises(QueryError, match=r"there are: Oracle, Parrot"):
-        CliRunner().invoke(
-            app, ["models", "show", "nope", "--store", store], catch_exceptions=False
-        )
+        printed("models", "show", "nope", "--store", store)

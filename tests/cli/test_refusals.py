@@ -6,15 +6,16 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 from kgbench import cli
 from kgbench.cli import app, main
-from kgbench.cli.messages import count, missing_package
+from kgbench.cli.messages import missing_package
 from kgbench.errors import StoreError, TaskError
 from kgbench.record import reading
 from kgbench.store import open_reader, open_store
+from tests.support.commands import kgbench
 
+WIDE = {"COLUMNS": "200"}
 COMMAND = ("run", "--model", "baseline:oracle", "--task", "RdfFriendCount-turtle-1")
 
 
@@ -33,11 +34,8 @@ def store(single):
 )
 def test_a_run_with_a_wrong_word_writes_nothing(store, words, hint):
     """No run begins with an unknown suite or with an unknown engine."""
-    ran = CliRunner().invoke(
-        app, [*COMMAND, "--new", *words, "--store", store], env={"COLUMNS": "200"}
-    )
+    ran = kgbench(*COMMAND, "--new", *words, "--store", store, code=2, env=WIDE)
 
-    assert ran.exit_code == 2
     assert hint in ran.stderr
     with open_reader(store) as opened:
         assert len(reading.runs(opened)) == 1
@@ -46,7 +44,7 @@ def test_a_run_with_a_wrong_word_writes_nothing(store, words, hint):
 @pytest.mark.parametrize("words", [["--task", "RdfFrendCount-*"], ["--model", "oracel"]])
 def test_judging_nothing_again_is_refused(store, words):
     """A selection without stored dialogues creates no pass, and the choices are named."""
-    done = CliRunner().invoke(app, ["reevaluate", *words, "--store", store])
+    done = kgbench("reevaluate", *words, "--store", store, code=1)
 
     assert isinstance(done.exception, TaskError)
     assert f"no stored dialogue fits {words[1]}" in str(done.exception)
@@ -58,7 +56,7 @@ def test_judging_nothing_again_is_refused(store, words):
 
 def test_a_list_of_no_task_is_refused():
     """A pattern that matches no task label is refused."""
-    done = CliRunner().invoke(app, ["tasks", "list", "RdfFreindCount-turtle-1"])
+    done = kgbench("tasks", "list", "RdfFreindCount-turtle-1", code=1)
 
     assert isinstance(done.exception, TaskError)
     assert "did you mean RdfFriendCount-turtle-1" in str(done.exception)
@@ -110,15 +108,6 @@ def test_a_missing_package_is_told_from_a_missing_module():
         missing_package(ModuleNotFoundError(name="kgbench.plots"), "plots")
 
 
-def test_counts_are_words():
-    """A count has a singular and a plural, and large numbers have separators."""
-    assert [count(number, "pass", "passes") for number in (0, 1, 2500)] == [
-        "0 passes",
-        "1 pass",
-        "2,500 passes",
-    ]
-
-
 def test_other_names_of_the_command_line_are_unknown():
     """The module creates only the command line on demand; other attributes are unknown."""
     assert not hasattr(cli, "commands")
@@ -136,7 +125,7 @@ def test_other_names_of_the_command_line_are_unknown():
 )
 def test_an_unknown_estimand_is_refused_at_once(words):
     """The value is checked before a store is opened, even if nothing is tested."""
-    done = CliRunner().invoke(app, [*words, "--estimand", "case", "--store", "nowhere"])
+    done = kgbench(*words, "--estimand", "case", "--store", "nowhere", code=1)
     assert str(done.exception) == (
         "'case' is not an estimand to choose; there are: cases, repetitions, tasks, dialogues "
         "(did you mean cases?)"
@@ -178,7 +167,7 @@ def test_a_mistyped_store_is_not_made(words, empty, tmp_path, monkeypatch):
     place = tmp_path / "mistyped"
     if empty:
         place.mkdir()
-    done = CliRunner().invoke(app, [*words, "--store", str(place)])
+    done = kgbench(*words, "--store", place, code=1)
 
     assert isinstance(done.exception, StoreError)
     assert f"there is no store at {place}" in str(done.exception)
@@ -198,31 +187,16 @@ def test_a_mistyped_store_is_not_made(words, empty, tmp_path, monkeypatch):
 def test_a_second_value_of_a_single_option_is_refused(store, command, option, values):
     """No command silently uses the last of several values."""
     words = [word for value in values for word in (option, value)]
-    done = CliRunner().invoke(app, [*command, *words, "--store", store], env={"COLUMNS": "200"})
+    done = kgbench(*command, *words, "--store", store, code=2, env=WIDE)
 
-    assert done.exit_code == 2
     assert f"{option}: given 2 times, but it has one value: give it once" in done.stderr
 
 
 def test_repeatable_options_and_flags_are_accepted_twice(store):
     """Several values of a repeatable option, and the same flag twice, are no mistake."""
     words = ["--task", "RdfFriendCount-turtle-1", "--task", "RdfFriendCount-nt-1"]
-    done = CliRunner().invoke(
-        app,
-        [
-            "run",
-            *words,
-            "--model",
-            "baseline:oracle",
-            "--dry-run",
-            "--json",
-            "--json",
-            "--store",
-            store,
-        ],
-    )
-
-    assert done.exit_code == 0, done.output
+    options = ["--model", "baseline:oracle", "--dry-run", "--json", "--json", "--store", store]
+    kgbench("run", *words, *options)
 
 
 @pytest.mark.parametrize(
@@ -243,8 +217,8 @@ def test_errors_say_what_is_wrong(words, message, tmp_path, monkeypatch):
     """A wrong argument is refused with its reason, once and without codes of the system."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGBENCH_STORE", str(tmp_path / "store"))
-    CliRunner().invoke(app, [*COMMAND, "--iterations", "1"])
-    done = CliRunner().invoke(app, words)
+    kgbench(*COMMAND, "--iterations", "1")
+    done = kgbench(*words, code=1)
 
     assert message in str(done.exception)
     assert "Errno" not in str(done.exception)
@@ -265,9 +239,8 @@ def test_arguments_are_refused_by_name(words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KGBENCH_SERVE_TOKEN", raising=False)
     (tmp_path / "file").write_text("x")
-    done = CliRunner().invoke(app, [*words, "--store", "store"], env={"COLUMNS": "200"})
+    done = kgbench(*words, "--store", "store", code=2, env=WIDE)
 
-    assert done.exit_code == 2
     assert message in done.stderr
     assert not (tmp_path / "store").exists()
 
@@ -278,10 +251,9 @@ def test_a_suite_of_published_cases_says_what_to_import(made, tmp_path):
     place = tmp_path / "store"
     if made:
         open_store(str(place)).close()
-    words = ["run", "--suite", "llm-kg-bench-3", "-m", "baseline:oracle", "--store", str(place)]
-    done = CliRunner().invoke(app, words)
+    words = ("run", "--suite", "llm-kg-bench-3", "-m", "baseline:oracle", "--store", place)
+    done = kgbench(*words, code=1)
 
-    assert done.exit_code == 1
     assert isinstance(done.exception, TaskError)
     assert re.search("there is no store|has none", str(done.exception))
     assert "kgbench import --help" in str(done.exception)

@@ -12,11 +12,10 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
 import kgbench as package
 from kgbench.analysis.run_totals import duration
-from kgbench.cli import app, import_
+from kgbench.cli import import_
 from kgbench.cli.progress import progress
 from kgbench.engine.session import Wait
 from kgbench.errors import ResourceError
@@ -26,16 +25,10 @@ from kgbench.store import open_store
 from kgbench.tasks import catalogue
 from tests.store.in_process import InProcess
 from tests.support.analysis_store import owned
+from tests.support.commands import kgbench
 from tests.support.stores import copied
 
 SITE = ("--base", "http://example.org/results/", "--processes", "1")
-
-
-def kgbench(*words, code=0, **options):
-    """Return the result of a command in this process, which ends with ``code``."""
-    done = CliRunner().invoke(app, [str(word) for word in words], **options)
-    assert done.exit_code == code, (done.output, done.exception)
-    return done
 
 
 @pytest.fixture(scope="module")

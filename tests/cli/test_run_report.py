@@ -7,12 +7,12 @@ import json
 import shlex
 
 import pytest
-from typer.testing import CliRunner
 
 from kgbench import config
-from kgbench.cli import app, run
+from kgbench.cli import run
 from kgbench.engine import Progress
 from kgbench.engine.plans import ad_hoc_name
+from tests.support.commands import printed
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import OVERLOADED, sequence
@@ -26,10 +26,7 @@ def typed(tmp_path):
     """Return a function that runs a command on its own store and returns its output."""
 
     def typing(*words):
-        place = ["--store", str(tmp_path / "store")]
-        done = CliRunner().invoke(app, [*words, *place], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        return done.stdout
+        return printed(*words, "--store", tmp_path / "store")
 
     return typing
 

@@ -8,14 +8,13 @@ import shutil
 import signal
 
 import pytest
-from typer.testing import CliRunner
 
-from kgbench.cli import app
 from kgbench.config.names import suites_of_results
 from kgbench.errors import StoreError
 from kgbench.record import reading
 from kgbench.store import open_reader, open_store
 from tests.support.archives import dialogue_v3, record_v1, record_v3, write_json
+from tests.support.commands import kgbench, reported
 from tests.support.config_files import write
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer, echo
@@ -31,13 +30,6 @@ seed: {seed}
 concurrency: 1
 maxRetries: 0
 """
-
-
-def kgbench(*words, code=0):
-    """Return the result of a command in this process, which ends with ``code``."""
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    assert done.exit_code == code, (done.output, done.exception)
-    return done
 
 
 @pytest.fixture
@@ -142,7 +134,7 @@ def test_limits_and_keys_that_are_refused_stop_a_run_in_words(store, small):
 def test_a_limit_of_dialogues_ends_a_session_that_the_same_command_continues(store):
     """``--limit`` begins so many dialogues with each model, and the estimate counts no others."""
     command = ("run", "-m", "baseline:oracle", "-t", LABEL, "-n", "5", "--limit", "2")
-    planned = json.loads(kgbench(*command, "--dry-run", "--json").stdout)
+    planned = reported(*command, "--dry-run")
     first, second = kgbench(*command, code=3), kgbench(*command, code=3)
 
     assert (planned["dialogues"], planned["dialogues_to_do"]) == (5, 2)
@@ -158,7 +150,7 @@ def test_a_dry_run_says_what_a_run_would_lack(store, monkeypatch):
     configuration = write(store.parent, f"models: ['openai:m']\ntasks: [{LABEL}]\niterations: 1\n")
     for command in (("run", "--dry-run"), ("validate",)):
         assert "note: openai:m needs a key: set" in kgbench(*command, configuration).stdout
-        (lacking,) = json.loads(kgbench(*command, configuration, "--json").stdout)["lacking"]
+        (lacking,) = reported(*command, configuration)["lacking"]
         assert "OPENAI_API_KEY" in lacking
 
 
@@ -179,9 +171,9 @@ def test_the_newest_run_is_viewed_in_the_browser(store, monkeypatch):
 def test_a_run_is_continued_by_its_name(store):
     """``--run`` takes the id of a run that is not the newest; an unknown one is refused."""
     words = ("run", "-m", "baseline:oracle", "-t", LABEL)
-    first = json.loads(kgbench(*words, "-n", "1", "--json").stdout)["run"]
-    second = json.loads(kgbench(*words, "-n", "1", "--new", "--json").stdout)["run"]
-    more = json.loads(kgbench(*words, "-n", "2", "--run", first, "--json").stdout)
+    first = reported(*words, "-n", "1")["run"]
+    second = reported(*words, "-n", "1", "--new")["run"]
+    more = reported(*words, "-n", "2", "--run", first)
     unknown = kgbench(*words, "--run", "nobody", code=1)
 
     assert first != second
@@ -195,7 +187,7 @@ def test_a_run_is_not_continued_with_the_quick_start_unasked(store):
     refused = kgbench("run", "--run", json.loads(begun.stdout)["run"], "-n", "2", code=2)
 
     assert "name the configuration" in " ".join(refused.stderr.replace("│", " ").split())
-    assert json.loads(kgbench("status", "--json").stdout)[0]["complete"] == 1
+    assert reported("status")[0]["complete"] == 1
 
 
 def test_a_store_without_runs_says_so(store):
@@ -228,12 +220,12 @@ def test_a_dialogue_is_shown_with_what_was_thought_and_what_failed(store, small)
 
 def newest():
     """Return the newest run of the store."""
-    return json.loads(kgbench("status", "--json").stdout)[0]["run"]
+    return reported("status")[0]["run"]
 
 
 def judged_again(*words):
     """Return the pass of re-evaluating the newest run, and the pass it is compared with."""
-    (made,) = json.loads(kgbench("reevaluate", newest(), *words, "--json").stdout)["passes"]
+    (made,) = reported("reevaluate", newest(), *words)["passes"]
     return made
 
 
@@ -262,7 +254,7 @@ def test_judging_again_is_told_and_compared_with_any_pass(store, tmp_path):
 
 def foreseen(*words):
     """Return the JSON of a dry run."""
-    return json.loads(kgbench("run", "--dry-run", *words, "--json").stdout)
+    return reported("run", "--dry-run", *words)
 
 
 def test_a_dry_run_knows_what_is_done(store):

@@ -93,60 +93,6 @@ def test_runs_are_recorded_and_compared(command, harness, fake, capsys, tmp_path
     assert "kgbench compared with its peers" in figure.read_text(encoding="utf-8")
 
 
-def test_flame_graph_has_the_boxes_of_the_samples():
-    """Functions of kgbench are stacked with their callees; all others are left out."""
-    flames = importlib.import_module("bench.flames")
-    found = flames.boxes(
-        [
-            "process 1:python -c a\n",
-            "b;<module> (a.py);load (kgbench/importers/load.py);dumps (json/__init__.py) 3\n",
-            "load (kgbench/importers/load.py);Items.item (kgbench/importers/x.py) 2\n",
-            "load (kgbench/importers/load.py);_load (<frozen importlib._bootstrap>);x (y.py) 1\n",
-            "wait (threading.py) 4\n",
-        ]
-    )
-    assert found.samples == 10
-    (name, load), *none = found.called.items()
-    assert (name, load.samples, none) == ("load.load", 6, [])
-    assert {name: box.samples for name, box in load.called.items()} == {
-        "json.dumps": 3,
-        "x.item": 2,
-        "import": 1,
-    }
-    texts = [text.get_text() for text in flames.flame(found, "import").axes[0].texts]
-    assert texts == ["load.load", "import", "json.dumps", "x.item"]
-
-
-def test_rate_of_requests_has_its_shares():
-    """The rate of requests has the 50th, 95th and 99th percentile in milliseconds."""
-    clients = importlib.import_module("bench.clients")
-    times = [number / 1_000 for number in range(100)]
-    rate = clients.Rate.of(reversed(times), whole=4.0)
-
-    assert rate == (25.0, pytest.approx(50), pytest.approx(95), pytest.approx(99), rate.longest)
-    assert rate.longest == pytest.approx(99)
-
-
-def test_times_of_servers_are_told_as_multiples_of_ours(harness):
-    """Rates and times of one server are divided by those of each other, line by line."""
-    crowds = importlib.import_module("bench.crowds")
-    rates = {"ours": (200.0, 4.0), "theirs": (100.0, 16.0)}
-    found = [
-        result
-        for name, (rate, p99) in rates.items()
-        for result in (
-            harness.Result(f"{name}, look-ups", rate, "/s"),
-            harness.Result(f"{name}, look-ups, p99", p99, "ms"),
-            harness.Result(f"{name}, look-ups, longest", p99, "ms"),
-        )
-    ]
-
-    assert [(one.what, one.value, one.against) for one in crowds.ratios(found, "ours")] == [
-        ("ours, look-ups", 2.0, "theirs"),
-        ("ours, look-ups, p99", 0.25, "theirs"),
-    ]
-
-
 def test_code_of_two_revisions_is_compared(monkeypatch, tmp_path, repository):
     """The code of a commit works in its own folder; values are ratios to those of the earlier."""
     growth = importlib.import_module("bench.growth")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -29,7 +28,7 @@ from kgbench.store import open_store
 from kgbench.vocab import BASE
 from tests.serve import stores
 from tests.serve.conftest import LIMITS
-from tests.serve.processes import is_running
+from tests.serve.processes import eventually, is_running
 
 SUITE = f"{BASE}suite/kgbench-1"
 ARGUMENTS = {
@@ -138,25 +137,15 @@ def _computed(monkeypatch):
     return computed
 
 
-def test_first_visitors_find_overview_and_leaderboard_computed(result_store, monkeypatch):
-    """A server that works ahead computes both when it starts; their pages add nothing to that."""
+@pytest.mark.parametrize("ahead", [False, True], ids=["on demand", "ahead"])
+def test_overview_and_leaderboard_are_computed_once(result_store, monkeypatch, ahead):
+    """Both pages share computations, which a server that works ahead makes when it starts."""
     computed = _computed(monkeypatch)
-    settings = Settings(location=str(result_store), limits=LIMITS, ahead=True)
+    settings = Settings(location=str(result_store), limits=LIMITS, ahead=ahead)
     with TestClient(application(settings)) as client:
-        for _ in range(600):
-            if len(computed) == 2:
-                break
-            time.sleep(0.1)
-        assert computed == ["overview", "leaderboard"]
-        assert client.get("/").status_code == client.get("/leaderboard").status_code == 200
-    assert computed == ["overview", "leaderboard", "suites", "choices"]
-
-
-def test_the_leaderboard_of_the_overview_is_not_computed_again(result_store, monkeypatch):
-    """Overview and leaderboard share one computation; nothing is computed before a request."""
-    computed = _computed(monkeypatch)
-    with TestClient(application(Settings(location=str(result_store), limits=LIMITS))) as client:
-        assert computed == []
+        if ahead:
+            eventually(lambda: len(computed) == 2)
+        assert computed == ["overview", "leaderboard"] * ahead
         assert client.get("/").status_code == client.get("/leaderboard").status_code == 200
     assert computed == ["overview", "leaderboard", "suites", "choices"]
 

@@ -7,9 +7,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from kgbench.cli import app
+
+
+def kgbench(*words: object, code: int | None = 0, **options: Any) -> Result:
+    """Return the result of a command that exits with ``code``; with ``None``, with any."""
+    done = CliRunner().invoke(app, [str(word) for word in words], **options)
+    assert code in (None, done.exit_code), (done.output, done.exception)
+    return done
 
 
 def printed(*words: object, env: Mapping[str, str] | None = None, code: int = 0) -> str:

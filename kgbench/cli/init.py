@@ -36,9 +36,7 @@ def init(
     suite: Annotated[
         str | None, typer.Option(metavar="NAME", help="The suite whose cases are run.")
     ] = None,
-    iterations: Annotated[
-        int | None, typer.Option("--iterations", "-n", min=1, help="Dialogues per task label.")
-    ] = None,
+    iterations: options.Iterations = None,
     max_cost: Annotated[
         float | None, typer.Option(metavar="USD", min=0, help="Stop a run at this cost.")
     ] = None,

@@ -192,6 +192,13 @@ Unprotected = Annotated[
         help="Include the texts of this protected suite; repeatable.",
     ),
 ]
+Iterations = Annotated[
+    int | None, typer.Option("--iterations", "-n", min=1, help="Dialogues per task label.")
+]
+RunName = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="A run's id, IRI or label.", autocompletion=completion.runs),
+]
 TaskGlobs = Annotated[
     list[str] | None,
     typer.Option(

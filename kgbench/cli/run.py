@@ -47,9 +47,7 @@ def run(
     config: options.Configuration = None,
     model: options.ModelSpecs = None,
     task: options.TaskGlobs = None,
-    iterations: Annotated[
-        int | None, typer.Option("--iterations", "-n", min=1, help="Dialogues per task label.")
-    ] = None,
+    iterations: options.Iterations = None,
     suite: Annotated[
         str | None,
         typer.Option(

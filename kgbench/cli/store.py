@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completion, options
+from kgbench.cli import options
 from kgbench.cli.messages import count, echo_visible, report
 
 if TYPE_CHECKING:
@@ -214,12 +214,7 @@ def compact(store: options.Store = None, json_: options.AsJson = False) -> None:
 
 @group.command("drop")
 def drop(
-    run: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN", help="A run's id, IRI or label.", autocompletion=completion.runs
-        ),
-    ],
+    run: options.RunName,
     yes: options.Yes = False,
     store: options.Store = None,
     json_: options.AsJson = False,

@@ -142,7 +142,7 @@ class Pages:
     ) -> Response:
         """Return a page with a form and what it asks for, or with the form and the problem."""
         choices = await self._computing.get(view, "choices", suite=context["suite"])
-        context = {**context, **choices, "problem": None}
+        context = {**context, **choices, "found": None, "problem": None}
         status = 200
         try:
             context |= {} if found is None else await found

@@ -6,9 +6,12 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
+from kgbench.pages.snapshot import MemoryView
 from kgbench.serve.app import application
 from kgbench.serve.settings import Limits, Settings
+from kgbench.vocab import BASE
 from tests.serve import stores
+from tests.support.analysis_store import graph
 
 #: Generous time limits for busy machines.
 LIMITS = Limits(
@@ -22,6 +25,12 @@ LIMITS = Limits(
 TOKEN = "open sesame"
 
 
+def asking(folder, limits=LIMITS, **settings):
+    """Return a client of a server of the store at ``folder``, which runs while it is open."""
+    served = application(Settings(location=str(folder), limits=limits, **settings))
+    return TestClient(served, follow_redirects=False, raise_server_exceptions=False)
+
+
 @pytest.fixture(scope="session")
 def result_store(tmp_path_factory):
     """Return the folder of a store with a few hand-written results."""
@@ -31,10 +40,7 @@ def result_store(tmp_path_factory):
 @pytest.fixture(scope="session")
 def client(result_store):
     """Yield a client of a read-only server."""
-    settings = Settings(location=str(result_store), limits=LIMITS)
-    with TestClient(
-        application(settings), follow_redirects=False, raise_server_exceptions=False
-    ) as found:
+    with asking(result_store) as found:
         yield found
 
 
@@ -45,10 +51,13 @@ def writable(tmp_path_factory):
     patch.setattr("kgbench.store.snapshots.Publisher.interval", 0.02)
     patch.setattr("kgbench.store.snapshots.SHARE", 1.0)
     folder = stores.make(tmp_path_factory.mktemp("writable") / "results")
-    settings = Settings(location=str(folder), limits=LIMITS, token=TOKEN, union=False)
-    with TestClient(
-        application(settings), follow_redirects=False, raise_server_exceptions=False
-    ) as found:
+    with asking(folder, token=TOKEN, union=False) as found:
         found.headers["Authorization"] = f"Bearer {TOKEN}"
         yield found
     patch.undo()
+
+
+@pytest.fixture(scope="package")
+def scores_view():
+    """Return the small store of scores as a view for pages."""
+    return MemoryView(graph("analysis_scores").database, BASE)

@@ -4,41 +4,30 @@
 from __future__ import annotations
 
 import pytest
-from starlette.testclient import TestClient
 
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
-from kgbench.pages.snapshot import MemoryView
 from kgbench.scores import catalogue
 from kgbench.scores.reading import score_rows
 from kgbench.scores.selection import select
 from kgbench.serve import analyses
 from kgbench.serve.analyses import side_by_side, summary
-from kgbench.serve.app import application
-from kgbench.serve.settings import Settings
 from kgbench.store import open_store
 from kgbench.tables import Column, Table
 from kgbench.vocab import BASE
-from tests.serve.conftest import LIMITS
-from tests.support.analysis_store import graph
+from tests.serve.conftest import asking
 from tests.support.runs import hold, planned
 
 
 @pytest.fixture(scope="module")
-def view():
-    """Return the small store of scores as a view for pages."""
-    return MemoryView(graph("analysis_scores").database, BASE)
-
-
-@pytest.fixture(scope="module")
-def models(view):
+def models(scores_view):
     """Return the names of the models in the store."""
-    return sorted(one.name for one in catalogue.models(view).values())
+    return sorted(one.name for one in catalogue.models(scores_view).values())
 
 
-def test_cases_furthest_apart_come_first(view, models):
+def test_cases_furthest_apart_come_first(scores_view, models):
     """Cases are ordered by the difference of their scores; equal ones are left out."""
-    found = side_by_side(view, None, models[:2])
+    found = side_by_side(scores_view, None, models[:2])
     spreads = [case["spread"] for case in found["cases"]]
     assert spreads
     assert spreads == sorted(spreads, reverse=True)
@@ -50,9 +39,9 @@ def test_cases_furthest_apart_come_first(view, models):
         assert len(values) == 2
 
 
-def test_the_result_comes_first_in_words(view, models):
+def test_the_result_comes_first_in_words(scores_view, models):
     """Means and difference of the tests, over all tasks, stand in a sentence."""
-    found = side_by_side(view, None, models[:2])
+    found = side_by_side(scores_view, None, models[:2])
     (said,), (tests,) = found["summaries"], found["tests"]
 
     assert tests.records()[-1]["task"] == "All tasks"
@@ -75,31 +64,31 @@ def test_the_sentence_claims_what_the_test_allows(row, end):
     assert summary(table, "A", "B").endswith(end)
 
 
-def test_scores_lead_to_the_dialogues_they_come_from(view, models):
+def test_scores_lead_to_the_dialogues_they_come_from(scores_view, models):
     """Each score of a case is that of the linked dialogue."""
-    found = side_by_side(view, None, models[:2])
+    found = side_by_side(scores_view, None, models[:2])
     known = {
         row.dialogue: row.value
-        for row in score_rows(view, select(view), catalogue.metrics(view))
-        if row.metric in {task.main_metric for task in catalogue.tasks(view).values()}
+        for row in score_rows(scores_view, select(scores_view), catalogue.metrics(scores_view))
+        if row.metric in {task.main_metric for task in catalogue.tasks(scores_view).values()}
     }
     for case in found["cases"]:
         for dialogue, score in case["scores"]:
             assert known[dialogue] == score
 
 
-def test_more_than_two_models_are_compared_on_what_all_have(view, models):
+def test_more_than_two_models_are_compared_on_what_all_have(scores_view, models):
     """With a third model, each case has three scores, and the first model is tested with each."""
-    found = side_by_side(view, None, [models[0], models[1], models[0]])
+    found = side_by_side(scores_view, None, [models[0], models[1], models[0]])
     assert [name for _, name in found["sides"]] == [models[0], models[1], models[0]]
     assert all(len(case["scores"]) == 3 for case in found["cases"])
     assert len(found["tests"]) == 2
 
 
-def test_means_are_those_of_the_pairs(view, models):
+def test_means_are_those_of_the_pairs(scores_view, models):
     """If all dialogues are paired, a mean equals that in the table of scores by task."""
-    found = side_by_side(view, None, models[:2])
-    table = task_scores(view, select(view))
+    found = side_by_side(scores_view, None, models[:2])
+    table = task_scores(scores_view, select(scores_view))
     known = {(r["task"], r["model"]): (r["mean"], r["n"]) for r in table.records()}
     seen = 0
     for row in found["tasks"]:
@@ -111,19 +100,19 @@ def test_means_are_those_of_the_pairs(view, models):
     assert seen
 
 
-def test_few_cases_are_shown_of_many(view, models, monkeypatch):
+def test_few_cases_are_shown_of_many(scores_view, models, monkeypatch):
     """The page states the number of differing cases and shows those with the largest difference."""
-    whole = side_by_side(view, None, models[:2])
+    whole = side_by_side(scores_view, None, models[:2])
     monkeypatch.setattr(analyses, "_MOST_CASES", 1)
-    short = side_by_side(view, None, models[:2])
+    short = side_by_side(scores_view, None, models[:2])
     assert short["cases"] == whole["cases"][:1]
     assert short["disagreeing"] == whole["disagreeing"]
 
 
-def test_unknown_names_are_refused(view, models):
+def test_unknown_names_are_refused(scores_view, models):
     """An unknown name is refused with a message."""
     with pytest.raises(QueryError, match="no model, run or pass"):
-        side_by_side(view, None, [models[0], "nobody"])
+        side_by_side(scores_view, None, [models[0], "nobody"])
 
 
 def test_page_compares_what_its_address_names(client):
@@ -143,8 +132,7 @@ def test_pages_read_the_suite_that_their_models_share(tmp_path):
         hold(store, planned("RdfFriendCount-nt-1", "baseline:oracle", "baseline:noisy"))
         later = planned("RdfFriendCount-nt-1", "baseline:silent", suite="later")
         hold(store, later, run=None)
-    settings = Settings(location=str(tmp_path / "store"), limits=LIMITS)
-    with TestClient(application(settings)) as client:
+    with asking(tmp_path / "store") as client:
         for address, chosen in (
             ("compare?a=baseline:oracle&b=baseline:noisy", 'aria-current="true">kgbench 1<'),
             ("compare?a=baseline:oracle&b=baseline:silent", 'aria-current="true">suite/later<'),

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from starlette.testclient import TestClient
 
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
@@ -19,15 +18,13 @@ from kgbench.rdf import queries
 from kgbench.scores.selection import select
 from kgbench.serve.analyses import ANALYSES as KNOWN
 from kgbench.serve.analysis_cache import AnalysisCache
-from kgbench.serve.app import application
 from kgbench.serve.pool import Pool
 from kgbench.serve.refusals import Refused
-from kgbench.serve.settings import Settings
 from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.store import open_store
 from kgbench.vocab import BASE
 from tests.serve import stores
-from tests.serve.conftest import LIMITS
+from tests.serve.conftest import LIMITS, asking
 from tests.serve.processes import eventually, is_running
 
 SUITE = f"{BASE}suite/kgbench-1"
@@ -116,7 +113,7 @@ def test_leaders_that_are_kept_are_not_computed_again(tmp_path):
 def test_page_of_leaders_that_take_too_long_says_what_to_do(result_store):
     """At the time limit, the page names the command that computes the leaders once."""
     limits = replace(LIMITS, seconds=0.002)
-    with TestClient(application(Settings(location=str(result_store), limits=limits))) as client:
+    with asking(result_store, limits) as client:
         answer = client.get("/leaderboard")
 
     assert answer.status_code == 503
@@ -141,13 +138,12 @@ def _computed(monkeypatch):
 def test_overview_and_leaderboard_are_computed_once(result_store, monkeypatch, ahead):
     """Both pages share computations, which a server that works ahead makes when it starts."""
     computed = _computed(monkeypatch)
-    settings = Settings(location=str(result_store), limits=LIMITS, ahead=ahead)
-    with TestClient(application(settings)) as client:
+    with asking(result_store, ahead=ahead) as client:
         if ahead:
             eventually(lambda: len(computed) == 2)
         assert computed == ["overview", "leaderboard"] * ahead
         assert client.get("/").status_code == client.get("/leaderboard").status_code == 200
-    assert computed == ["overview", "leaderboard", "suites", "choices"]
+    assert computed == ["overview", "leaderboard", "suites", "default_suite", "choices"]
 
 
 def test_runaway_analysis_is_killed(view):

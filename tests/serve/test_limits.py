@@ -11,13 +11,12 @@ import threading
 
 import pytest
 from starlette.requests import Request
-from starlette.testclient import TestClient
 
 from kgbench.rdf import lexer
-from kgbench.serve.app import application
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body
-from kgbench.serve.settings import Limits, Settings
+from kgbench.serve.settings import Limits
+from tests.serve.conftest import asking
 from tests.serve.processes import eventually
 
 RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
@@ -36,8 +35,7 @@ def strict(result_store):
         answer_bytes=60_000,
         memory_bytes=1 << 30,
     )
-    settings = Settings(location=str(result_store), limits=limits)
-    with TestClient(application(settings), raise_server_exceptions=False) as found:
+    with asking(result_store, limits) as found:
         yield found
 
 

@@ -9,18 +9,15 @@ import shutil
 
 import pyoxigraph as ox
 import pytest
-from starlette.testclient import TestClient
 
 from kgbench import resources
 from kgbench.pages import things
 from kgbench.pages.rendering import local
 from kgbench.pages.snapshot import MemoryView
 from kgbench.rdf import queries
-from kgbench.serve.app import application
-from kgbench.serve.settings import Settings
 from kgbench.vocab import BASE, KGB, PREFIXES, RDFS
 from tests.serve import stores
-from tests.serve.conftest import LIMITS
+from tests.serve.conftest import asking
 
 DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
 
@@ -117,8 +114,7 @@ def test_entity_tags_name_store_and_settings(client, result_store, tmp_path, pat
     location = result_store if changed else tmp_path / "copy"
     if not changed:
         shutil.copytree(result_store, location)
-    settings = Settings(location=str(location), limits=LIMITS, **changed)
-    with TestClient(application(settings)) as other:
+    with asking(location, **changed) as other:
         assert other.get(path, headers={"If-None-Match": tag}).status_code == 200
 
 
@@ -131,8 +127,7 @@ def test_pages_embed_json_ld(client):
 
 def test_redirect_where_configured(result_store):
     """With redirects configured, a resource redirects by 303 to the requested format."""
-    settings = Settings(location=str(result_store), limits=LIMITS, redirect=True)
-    with TestClient(application(settings), follow_redirects=False) as client:
+    with asking(result_store, redirect=True) as client:
         response = client.get(DIALOGUE, headers={"Accept": "text/turtle"})
     assert 303 == response.status_code
     assert response.headers["location"].endswith(f"{DIALOGUE}.ttl")
@@ -140,10 +135,7 @@ def test_redirect_where_configured(result_store):
 
 def test_links_behind_a_proxy(result_store):
     """Below a sub-path, every local link has it as prefix, and IRIs stay unchanged."""
-    settings = Settings(
-        location=str(result_store), limits=LIMITS, public="https://example.org/bench"
-    )
-    with TestClient(application(settings)) as client:
+    with asking(result_store, public="https://example.org/bench") as client:
         page = client.get("/", headers={"Accept": "text/html"}).text
         response = client.get(DIALOGUE, headers={"Accept": "text/turtle"})
     links = re.findall(r'(?:href|action|src)="(/[^"]*)"', page)
@@ -215,8 +207,7 @@ def big(tmp_path_factory):
     lines += [f'<{BASE}thing/deep> {chain} {part} "end" {"]" * 6} .']
     extra = ox.parse(f"<{BASE}g> {{ {' '.join(lines)} }}", format=ox.RdfFormat.TRIG)
     folder = stores.make(tmp_path_factory.mktemp("big") / "store", extra=extra)
-    settings = Settings(location=str(folder), limits=LIMITS, public="https://example.org/kg/")
-    with TestClient(application(settings)) as found:
+    with asking(folder, public="https://example.org/kg/") as found:
         yield found
 
 

@@ -6,12 +6,10 @@ from __future__ import annotations
 import socket
 
 import pytest
-from starlette.testclient import TestClient
 
-from kgbench.serve.app import application
 from kgbench.serve.settings import Settings
 from kgbench.serve.startup import host_names
-from tests.serve.conftest import LIMITS
+from tests.serve.conftest import asking
 from tests.serve.listening import listening
 from tests.serve.test_starting import serve, stand
 
@@ -22,8 +20,7 @@ LOOKUP = "/sparql?query=SELECT+?p+{+GRAPH+?g+{+%3Curn:a%3E+?p+?o+}+}"
 
 def asked(folder, path="/sparql?query=ASK+%7B%7D", *, method="GET", headers=None, **settings):
     """Return the response of a server with these settings."""
-    given = Settings(location=str(folder), limits=LIMITS, **settings)
-    with TestClient(application(given), raise_server_exceptions=False) as client:
+    with asking(folder, **settings) as client:
         return client.request(method, path, headers=headers or {})
 
 

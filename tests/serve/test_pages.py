@@ -8,12 +8,9 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
-from starlette.testclient import TestClient
 
-from kgbench.serve.app import application
-from kgbench.serve.settings import Settings
 from tests.serve import stores
-from tests.serve.conftest import LIMITS
+from tests.serve.conftest import asking
 
 DIALOGUE = "/run/1/oracle/Spell-10/0-d1d1d1d1"
 TASK = "/task/Spell/1.0/Spell-10/11aa22bb"
@@ -56,8 +53,7 @@ def hostile(tmp_path_factory):
         ("a-n-n-e", "Spell anne.", "Oracle", "by hand", "Spell a local name."), stores.HOSTILE
     )
     folder = stores.make(tmp_path_factory.mktemp("hostile") / "results", texts=texts)
-    settings = Settings(location=str(folder), limits=LIMITS)
-    with TestClient(application(settings)) as found:
+    with asking(folder) as found:
         yield found
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,11 +11,6 @@ from kgbench.analysis.registry import check_estimand
 from kgbench.cli import options
 from kgbench.cli.messages import report
 from kgbench.cli.option_groups import Output, grouped
-
-if TYPE_CHECKING:
-    from kgbench.analysis.matching import Side
-    from kgbench.scores.selection import Selection
-    from kgbench.store.protocol import Store
 
 
 @grouped
@@ -67,6 +62,7 @@ def compare(
     """
     from kgbench.analysis import compare as analysis
     from kgbench.analysis.matching import matches, select_sides
+    from kgbench.analysis.passes import compare_passes
     from kgbench.analysis.registry import OptionRefused
     from kgbench.store import open_reader
 
@@ -86,7 +82,7 @@ def compare(
             hint = {"models": "--model", "run": "--run"}[refused.name]
             raise typer.BadParameter(refused.reason, param_hint=hint) from None
         if output.json_ and a.kind == "pass" and not flips:
-            _print_values(opened, chosen, a, b)
+            report(compare_passes(opened, chosen, a.iri, b.iri).report(), (), json_=True)
             return
         pairs = matches(opened, chosen, a, b, metric=metric, round=round)
         table = (
@@ -104,10 +100,3 @@ def compare(
             )
         )
     output.write(table)
-
-
-def _print_values(store: Store, chosen: Selection, a: Side, b: Side) -> None:
-    from kgbench.analysis.passes import compare_passes
-
-    comparison = compare_passes(store, chosen, a.iri, b.iri)
-    report(comparison.report(), (), json_=True)

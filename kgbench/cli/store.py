@@ -38,9 +38,12 @@ def copy(
     """
     from kgbench.store import copying, open_store, publication_keys
 
+    def show(graph: str, triples: int) -> None:
+        typer.echo(f"{triples:>10}  {graph}", err=True)
+
     with _source(source) as opened, copying.new_store(target) as written:
         with open_store(written) as owned:
-            copied = copying.copy(opened, owned, None if quiet or json_ else _progress)
+            copied = copying.copy(opened, owned, None if quiet or json_ else show)
         publication_keys.carry(opened.location, written)
     data = {"from": source, "to": target, **_counts(copied)}
     report(data, (f"copied and verified {_size(copied)}", f"store  {target}"), json_=json_)
@@ -264,10 +267,6 @@ def _source(location: str | None) -> Iterator[Store]:
     else:
         with open_reader(location) as reader:
             yield reader
-
-
-def _progress(graph: str, triples: int) -> None:
-    typer.echo(f"{triples:>10}  {graph}", err=True)
 
 
 def _size(copied: Sequence[CopiedGraph]) -> str:

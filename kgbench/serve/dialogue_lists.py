@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,6 +23,7 @@ from kgbench.scores.catalogue import display_names
 from kgbench.scores.selection import ALL, FIRST, select
 
 PAGE = 50  # dialogues of one page
+_NAMES = {"pass_": "pass", "reverse": "order"}  # of parameters in URLs
 _LONGEST = 500  # characters of one value
 _MOST = 200_000  # dialogues that are read for a page
 _WORST = 1_000  # dialogues that are listed of more
@@ -90,21 +91,13 @@ class DialogueSearch:
 
     def query(self, suite: str | None, **changed: Any) -> str:
         """Return a URL query for the same search, with some fields ``changed``."""
-        new = replace(self, **changed)
-        fields = {
-            "suite": suite,
-            "model": None if new.model == ALL else new.model,
-            "task": None if new.task == ALL else new.task,
-            "outcome": new.outcome,
-            "below": new.below,
-            "search": new.search,
-            "run": new.run,
-            "pass": None if new.pass_ == FIRST else new.pass_,
-            "sort": None if new.sort == "score" else new.sort,
-            "order": "down" if new.reverse else None,
-            "page": None if new.page == 1 else new.page,
-        }
-        return urlencode({name: value for name, value in fields.items() if value is not None})
+        new = replace(self, problem=None, **changed)
+        given: dict[str, Any] = {} if suite is None else {"suite": suite}
+        for field in fields(self):
+            value = getattr(new, field.name)
+            if value != field.default:
+                given[_NAMES.get(field.name, field.name)] = "down" if value is True else value
+        return urlencode(given)
 
 
 def all_judged(

@@ -21,12 +21,7 @@ _CLASS = "RdfFriendCount"
 _MEMORY = 512 << 20
 _LIMIT = 60.0  # seconds
 _condition = partial(Condition, "judging")
-#: The reports of a locked process, and what each means if it is false.
-PROBED = {
-    "sockets": "it can open sockets: the answer of a model could reach the network",
-    "files": "it can open files: the answer of a model could read or change them",
-    "memory": "its memory is not limited: the answer of a model could use up that of the machine",
-}
+_PROBED = ("sockets", "files", "memory")
 
 
 def task_classes() -> Iterator[Condition]:
@@ -52,15 +47,15 @@ def lockdown() -> Iterator[Condition]:
     except (OSError, ChildTimeout, ValueError) as error:
         yield _condition("lockdown", State.BROKEN, f"a process cannot be locked down: {error}")
         return
-    for name, meaning in PROBED.items():
-        if refused.get(name) is True:
-            continue
-        # macOS ignores memory limits; everything else is a hole in the lockdown.
-        known = name == "memory" and sys.platform != "linux"
-        yield _condition(name, State.NOTE if known else State.BROKEN, meaning)
-    if all(refused.get(name) is True for name in PROBED):
+    open_ = [name for name in _PROBED if refused.get(name) is not True]
+    if not open_:
         words = "a locked process opens no socket and no file, and its memory is limited"
         yield _condition("lockdown", State.OK, words, None, refused)
+        return
+    # macOS ignores memory limits; everything else is a hole in the lockdown.
+    known = open_ == ["memory"] and sys.platform != "linux"
+    words = f"the answer of a model could use {', '.join(open_)} of this machine"
+    yield _condition("lockdown", State.NOTE if known else State.BROKEN, words, None, refused)
 
 
 def judging() -> Iterator[Condition]:

@@ -327,18 +327,19 @@ def test_servers_that_the_environment_names_are_asked_without_keys(
 
 
 @pytest.mark.parametrize(
-    ("code", "name"),
+    ("code", "words"),
     [
-        ('print(\'{"sockets": false, "files": true, "memory": true}\')', "sockets"),
-        ("raise SystemExit(3)", "lockdown"),
+        ('print(\'{"sockets": false, "files": true, "memory": true}\')', "could use sockets of"),
+        ("raise SystemExit(3)", "cannot be locked down"),
     ],
     ids=["with sockets", "without a report"],
 )
-def test_a_lock_with_a_hole_is_broken(code, name, monkeypatch):
+def test_a_lock_with_a_hole_is_broken(code, words, monkeypatch):
     """A worker process that can open sockets, or reports nothing, is broken."""
     monkeypatch.setattr(child, "command", lambda *_: [sys.executable, "-c", code])
     (found,) = judging.lockdown()
-    assert (found.name, found.state) == (name, State.BROKEN)
+    assert found.state is State.BROKEN
+    assert words in found.words
 
 
 def _wrong(patch):

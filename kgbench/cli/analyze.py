@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -16,7 +15,7 @@ from kgbench import entry_points
 from kgbench.analysis.index import ANALYSES, INDEX
 from kgbench.analysis.registry import Analysis, Arguments, OptionRefused
 from kgbench.cli import options
-from kgbench.cli.messages import echo_visible
+from kgbench.cli.messages import report
 from kgbench.cli.option_groups import Output, grouped
 from kgbench.cli.plug_ins import Subcommand
 from kgbench.cli.tables import Form, read
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from kgbench.analysis.worst import Explanation
     from kgbench.scores.selection import Selection
     from kgbench.store.protocol import Store
+    from kgbench.tables import Table
 
 Cell = Annotated[
     str | None,
@@ -130,11 +130,10 @@ def _print(
     if keep:
         raise typer.BadParameter("an explanation cannot be stored", param_hint="--keep")
     explanation = _explained(analysis, arguments, explain, store, choose)
-    if output.out is None and output.effective_form is Form.TABLE:
-        _print_explanation(explanation, options.explicit_store(store), whole=whole)
-    elif output.out is None and output.effective_form is Form.JSON:
-        data = explanation.as_json(whole=whole)
-        typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=list))
+    if output.out is None and output.effective_form in (Form.TABLE, Form.JSON):
+        lines = _explanation(explanation, options.explicit_store(store), whole=whole)
+        as_json = output.effective_form is Form.JSON
+        report(explanation.as_json(whole=whole), lines, json_=as_json)
     else:
         output.write(explanation.values if whole else explanation.parts)
 
@@ -183,20 +182,21 @@ def _explained(
         return explain(opened, chosen, analysis.parts(opened, chosen, arguments), cell)
 
 
-def _print_explanation(explanation: Explanation, store: str | None, *, whole: bool) -> None:
-    """Print the query, the parts and the worst dialogues; shortened unless ``whole``."""
+def _explanation(
+    explanation: Explanation, store: str | None, *, whole: bool
+) -> Iterator[str | Table]:
+    """Yield the query, the parts and the worst dialogues; shortened unless ``whole``."""
     from kgbench.analysis.worst import show_line
-    from kgbench.tables import render
 
-    echo_visible(explanation.query(whole=whole))
-    typer.echo(render(explanation.parts if whole else explanation.first_parts(), "table"), nl=False)
+    yield explanation.query(whole=whole)
+    yield explanation.parts if whole else explanation.first_parts()
     if whole:
-        typer.echo()
-        typer.echo(render(explanation.values, "table"), nl=False)
+        yield ""
+        yield explanation.values
     if explanation.worst:
-        typer.echo("\nThe worst dialogues:")
+        yield "\nThe worst dialogues:"
     for dialogue in explanation.worst:
-        echo_visible(show_line(dialogue, store))
+        yield show_line(dialogue, store)
 
 
 class AnalysisCommand:

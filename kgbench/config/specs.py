@@ -32,7 +32,7 @@ from kgbench.config import names
 from kgbench.config.credentials import ADVICE, hidden, without_keys
 from kgbench.connectors.options import ANSWER_LIMITS
 from kgbench.errors import Finding, ModelSpecError
-from kgbench.local import gguf, models
+from kgbench.local import models
 from kgbench.model import Json, ModelSetup
 from kgbench.nearest import nearest
 from kgbench.net.limits import is_near
@@ -132,7 +132,7 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
     model_id = written.model_id
     if written.connector == LOCAL:
         path = models.path_of(model_id)
-        file = gguf.facts(path)
+        file = models.facts(path)
         model_id = model_id if model_id in models.declared() else path.stem
     if _is_own(written.connector, base_url) and not any(name in sampling for name in ANSWER_LIMITS):
         sampling = {"max_tokens": ANSWER_LIMIT, **sampling}

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from kgbench.testing.hostile import FRAGMENTS
 from tests.attacks import damage
 from tests.attacks.forks import Ran, kgbench
-from tests.importers.test_answers import RECORD, benchmark, written
+from tests.plugins.challenges.test_answers import RECORD, benchmark, written
 from tests.support import inspect_log, text2kg_data, text2sparql_data
 from tests.support.archives import dialogue_v3, record_v1, record_v2, record_v3, write_json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The attack by SIGKILLs and full disks, in a short form; the full form is a command."""
+"""The attack by SIGKILLs and full disks, in a short form; the full forms are commands."""
 
 from __future__ import annotations
 
@@ -18,3 +18,9 @@ def test_nothing_logged_is_asked_again(tmp_path, repository, monkeypatch):
     assert tally.stored == tally.dialogues
     assert max(tally.in_flight.values(), default=0) <= kills.CONCURRENCY
     assert tally.disk_full <= 3 * kills.CONCURRENCY
+
+
+def test_every_attack_can_be_loaded(repository):
+    """The modules of ``python -m tests.attacks`` find what they import."""
+    for path in (repository / "tests" / "attacks").glob("[a-z]*.py"):
+        assert importlib.import_module(f"tests.attacks.{path.stem}").__doc__

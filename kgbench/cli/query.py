@@ -111,8 +111,15 @@ def query(
         if text:
             typer.echo(text_to_run)
         else:
-            answer = _answer(opened, text_to_run, is_declared=declared is not None)
-            _write(answer, form, opened.iris.base, guard=guard, crlf=crlf)
+            is_declared, base = declared is not None, opened.iris.base
+            # No name here: a traceback would keep the answer alive (see _write).
+            _write(
+                _answer(opened, text_to_run, is_declared=is_declared),
+                form,
+                base,
+                guard=guard,
+                crlf=crlf,
+            )
 
 
 def _answer(store: Store, text: str, *, is_declared: bool) -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
@@ -103,7 +103,7 @@ class Pages:
             "heat": None,
             "described": "",
         }
-        board = self._computing.get(view, "leaderboard", suite=suite, **chosen)
+        board = partial(self._computing.get, view, "leaderboard", suite=suite, **chosen)
         return await self._form(request, view, "leaderboard.html", context, board)
 
     async def compare(self, request: Request) -> Response:
@@ -120,7 +120,8 @@ class Pages:
         found = None
         if wanted[0] and wanted[1]:
             names = compared or wanted[:2]
-            found = _found(self._computing.get(view, "comparison", suite=suite, names=names))
+            get = partial(self._computing.get, view, "comparison", suite=suite, names=names)
+            found = partial(_found, get)
         return await self._form(request, view, "compare.html", context, found)
 
     async def dialogues(self, request: Request) -> Response:
@@ -129,7 +130,7 @@ class Pages:
         search = DialogueSearch.read(request.query_params)
         suite, suites = await self._suite(view, request, [search.model])
         context = {"suite": suite, "suites": suites, "asked": search, "outcomes": OUTCOMES}
-        found = _found(self._dialogues(view, suite, search))
+        found = partial(_found, partial(self._dialogues, view, suite, search))
         return await self._form(request, view, "dialogues.html", context, found)
 
     async def _form(
@@ -138,14 +139,14 @@ class Pages:
         view: View,
         template: str,
         context: dict[str, Any],
-        found: Awaitable[Mapping[str, Any]] | None,
+        found: Callable[[], Awaitable[Mapping[str, Any]]] | None,
     ) -> Response:
         """Return a page with a form and what it asks for, or with the form and the problem."""
         choices = await self._computing.get(view, "choices", suite=context["suite"])
         context = {**context, **choices, "found": None, "problem": None}
         status = 200
         try:
-            context |= {} if found is None else await found
+            context |= {} if found is None else await found()
         except Refused as refused:
             if refused.status == HTTPStatus.SERVICE_UNAVAILABLE:
                 raise
@@ -237,8 +238,8 @@ class Pages:
         return _suite_iri(suites, request, default), suites
 
 
-async def _found(work: Awaitable[Any]) -> dict[str, Any]:
-    return {"found": await work}
+async def _found(work: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
+    return {"found": await work()}
 
 
 def _newest_suite(overview: Mapping[str, Any]) -> str | None:

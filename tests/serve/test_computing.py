@@ -41,6 +41,8 @@ ARGUMENTS = {
     "standings": {"suite": SUITE, "model": None, "task": None},
     "transcript": {"iri": "run/1/oracle/Spell-10/0-d1d1d1d1"},
     "example": {"parameters": {"name": "list-models"}},
+    "default_suite": {"models": "*"},
+    "table": {"name": "tasks", "arguments": {}, "suite": SUITE},
 }
 
 

@@ -256,5 +256,5 @@ def test_a_suite_of_published_cases_says_what_to_import(made, tmp_path):
 
     assert isinstance(done.exception, TaskError)
     assert re.search("there is no store|has none", str(done.exception))
-    assert "kgbench import --help" in str(done.exception)
+    assert "kgbench import llm-kg-bench PATH" in str(done.exception)
     assert place.exists() == made

@@ -6,7 +6,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgbench.store.snapshot_cache import cache_per_snapshot
+from kgbench.store.reader import cache_per_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from kgbench.rdf.declared import Declared, shipped
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.statistics.intervals import UNBOUNDED, Bounds
 from kgbench.store.protocol import Store
-from kgbench.store.snapshot_cache import cache_per_snapshot
+from kgbench.store.reader import cache_per_snapshot
 from kgbench.tables import Ref, Table, Value
 from kgbench.vocab import DCTERMS, KGB, RDFS, SCHEMA
 

@@ -15,7 +15,7 @@ from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.scores import catalogue
 from kgbench.store.protocol import Store
-from kgbench.store.snapshot_cache import cache_per_snapshot
+from kgbench.store.reader import cache_per_snapshot
 from kgbench.tables import Value
 from kgbench.vocab import BASE
 

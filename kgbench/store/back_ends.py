@@ -3,8 +3,7 @@
 
 A location is the URL of a server of a known kind (``store/back-ends.ttl``; the kind follows from
 the path, or is named as in ``http://host/sparql?engine=virtuoso``), or a Turtle file that describes
-a server. Environment variables can set or replace the addresses. A location never contains
-credentials: see :mod:`kgbench.store.connections`.
+a server. A location never contains credentials: see :mod:`kgbench.store.connections`.
 """
 
 from __future__ import annotations
@@ -12,10 +11,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, urljoin, urlsplit, urlunsplit
 
 import pyoxigraph as ox
@@ -26,11 +24,6 @@ from kgbench.rdf.declared import shipped
 from kgbench.store.iris import slug
 from kgbench.vocab import DCTERMS, KGB, RDF, RDFS, SH, SKOS
 
-VARIABLES = {
-    "query": "KGBENCH_STORE_QUERY_URL",
-    "update": "KGBENCH_STORE_UPDATE_URL",
-    "data": "KGBENCH_STORE_DATA_URL",
-}
 FORMATS = ("json", "tsv")
 _SMALLEST = 10_000  # bytes; smaller requests could not contain a single turn
 _AS_IT_IS = "/%:@!$&'()*+,;=?~[]{}|^`\\\"<>"  # quote() escapes non-ASCII characters only
@@ -63,16 +56,9 @@ def is_remote(location: str) -> bool:
     return location.endswith(".ttl") and Path(location).is_file()
 
 
-def find(location: str, environment: Mapping[str, str] | None = None) -> BackEnd:
+def find(location: str) -> BackEnd:
     """Return the back end at ``location``; raises :class:`~kgbench.errors.StoreError`."""
-    variables = os.environ if environment is None else environment
-    back_end = _described(Path(location)) if "://" not in location else _by_url(location)
-    addresses: dict[str, Any] = {
-        part: checked(variables[name], name)
-        for part, name in VARIABLES.items()
-        if variables.get(name, "").strip()
-    }
-    return replace(back_end, **addresses)
+    return _by_url(location) if "://" in location else _described(Path(location))
 
 
 def state_folder(kind: str, location: str) -> Path:
@@ -84,14 +70,6 @@ def state_folder(kind: str, location: str) -> Path:
     base = os.environ.get("XDG_STATE_HOME")
     state = Path(base) if base else Path.home() / ".local" / "state"
     return state / "kgbench" / kind / slug(find(location).update)
-
-
-def checked(url: str, source: str) -> str:
-    """Return ``url`` if it is an http(s) URL without credentials, else raise ``StoreError``."""
-    parts = _split(url.strip(), source)
-    if parts.fragment:
-        raise StoreError(f"{source}: the address {public_url(url)} may have no fragment")
-    return urlunsplit(parts)
 
 
 def public_url(url: str) -> str:
@@ -232,10 +210,13 @@ def _described(path: Path) -> BackEnd:
         raise StoreError(f"{path}: kgb:requestLimit is a number of bytes, at least {_SMALLEST}")
     if form not in FORMATS:
         raise StoreError(f"{path}: kgb:resultFormat is one of {', '.join(FORMATS)}, not '{form}'")
-    query, update = (checked(values[name], str(path)) for name in _NEEDED)
-    data = values.get(KGB.dataEndpoint)
-    data = None if data is None else checked(data, str(path))
-    return _back_end(str(path), combined, query, update, data)
+    addresses = {
+        name: urlunsplit(_split(values[name].strip(), str(path)))
+        for name in (*_NEEDED, KGB.dataEndpoint)
+        if name in values
+    }
+    query, update = (addresses[name] for name in _NEEDED)
+    return _back_end(str(path), combined, query, update, addresses.get(KGB.dataEndpoint))
 
 
 def _back_end(location: str, values: _Values, query: str, update: str, data: str | None) -> BackEnd:

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.rdf import integer
-from kgbench.store import checksums, declared, registry, snapshots
+from kgbench.store import declared, registry, snapshots
 from kgbench.store.databases import (
     Database,
     converted_failures,
@@ -247,7 +247,7 @@ class EmbeddedStore(Database):
             snapshots.remove_large_spares(self._path / "snapshots")
             # Checksums of files that the engine has merged since the last snapshot.
             before = [data, *snapshots.all_of(self._path / "snapshots")[:1]]
-            checksums.take(data, data, before)
+            snapshots.take_checksums(data, data, before)
             snapshots.mark_dirty(self._path, dirty=False)
 
     @contextmanager
@@ -334,7 +334,7 @@ def _refuse_damage(path: Path) -> None:
 
     A query over a damaged table can make the engine loop for ever, and fill the memory.
     """
-    for fault in checksums.faults(path / "data", snapshots.VERIFIED, owned=True):
+    for fault in snapshots.faults(path / "data", snapshots.VERIFIED, owned=True):
         raise damaged(str(path), StoreError(fault))
 
 

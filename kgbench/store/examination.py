@@ -28,7 +28,7 @@ import pyoxigraph as ox
 from kgbench.children import lockdown, one_task
 from kgbench.children.endings import ChildTimeout
 from kgbench.errors import KgbenchError
-from kgbench.store import checksums, digests, maintenance, registry, snapshots
+from kgbench.store import digests, maintenance, registry, snapshots
 from kgbench.store.databases import ReadDatabase, is_store, no_store, short_message
 from kgbench.store.iris import Iris
 from kgbench.store.maintenance import CheckResult
@@ -76,7 +76,7 @@ def check(path: Path) -> CheckResult:
         first: Examination | None = None
         for folder in parts:
             examined = examine(folder)
-            wrong = [*checksums.faults(folder, owned=folder.name == "data"), *examined.damage]
+            wrong = [*snapshots.faults(folder, owned=folder.name == "data"), *examined.damage]
             if first is None and not wrong:
                 # A snapshot may be from the middle of a bulk load, so its registry may lack graphs.
                 first = examined

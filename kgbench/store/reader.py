@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of embedded stores, which open the newest undamaged snapshot."""
+"""Readers of embedded stores, which open the newest undamaged snapshot, and a cache for these."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import wraps
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import pyoxigraph as ox
 
@@ -22,9 +25,12 @@ from kgbench.store.databases import (
     no_store,
 )
 from kgbench.store.embedded import EmbeddedStore
+from kgbench.store.protocol import Store
 
 _log = logging.getLogger("kgbench.store")
 _warned: set[Path] = set()
+_Result = TypeVar("_Result", bound=dict[Any, Any])
+_CACHE: WeakKeyDictionary[Store, dict[Callable[[Store], Any], Any]] = WeakKeyDictionary()
 
 
 class SnapshotReader(ReadDatabase):
@@ -129,3 +135,23 @@ def _complete(path: Path) -> None:
         if snapshots.newest(path / "snapshots") is None:
             raise
         _log.warning("what was written last cannot be read (%s)", error)
+
+
+def cache_per_snapshot(read: Callable[[Store], _Result]) -> Callable[[Store], _Result]:
+    """Cache the result of ``read`` for each snapshot, as long as the snapshot is open.
+
+    A store with the attribute ``is_snapshot`` never changes; any other store is read each time.
+    Each caller gets a copy of the dictionary. The values in it are shared and must not be changed.
+    """
+
+    @wraps(read)
+    def cached(store: Store) -> _Result:
+        if not getattr(store, "is_snapshot", False):
+            return read(store)
+        results = _CACHE.setdefault(store, {})
+        if read not in results:  # threads may race here: both read equal values
+            results[read] = read(store)
+        result: _Result = results[read]
+        return copy(result)
+
+    return cached

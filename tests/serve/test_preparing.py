@@ -18,7 +18,7 @@ from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Settings
 from kgbench.store import open_store
-from kgbench.store.snapshot_cache import cache_per_snapshot
+from kgbench.store.reader import cache_per_snapshot
 from kgbench.vocab import BASE
 from tests.serve import stores
 from tests.serve.test_pool import Answering, Idle, comes, view

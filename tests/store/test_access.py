@@ -7,10 +7,12 @@ import base64
 import hashlib
 import re
 
+import httpx2
 import pytest
 
 from kgbench.errors import StoreError
 from kgbench.store import Block, back_ends, open_reader, open_store
+from kgbench.store.connections import Credentials
 from tests.store.proxies import Proxy
 
 USER, PASSWORD, TOKEN = "ada", 'p4ss "word" \\ üö', "t0ken-of-tests"
@@ -170,6 +172,74 @@ def test_refusals_quote_the_server(in_process, body, said):
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"user": USER}, "go together"),
+        ({"user": USER, "password": "x", "token": "y"}, "not both"),
+        ({"auth": "ntlm"}, "'digest' or 'basic'"),
+        ({"token": "a\nb"}, "control characters"),
+    ],
+)
+def test_wrong_settings_are_refused(variables, said):
+    """Incomplete or contradictory credentials are refused before anything is sent."""
+    given = {f"KGBENCH_STORE_{name.upper()}": value for name, value in variables.items()}
+    with pytest.raises(StoreError, match=said):
+        Credentials.from_environment(given)
+
+
+def answered(ours, *challenges):
+    """Return the ``Authorization`` of each request when a server sends these challenges in turn."""
+    sent = []
+
+    def server(request):
+        sent.append(request.headers.get("Authorization"))
+        if len(sent) > len(challenges):
+            return httpx2.Response(200)
+        asked = [(b"WWW-Authenticate", challenges[len(sent) - 1].encode())]
+        return httpx2.Response(401, headers=asked)
+
+    with httpx2.Client(auth=ours, transport=httpx2.MockTransport(server)) as client:
+        client.get("http://h/x?y")
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("text", "scheme"),
+    [
+        ('Negotiate, Basic realm="x"', "Basic"),
+        ('SCRAM-SHA-256 realm="a", , Basic realm="x"', "Basic"),
+        ('Basic realm="x", Digest realm="r", nonce="n", qop="auth"', None),
+        ('Newauth realm="a"', None),
+        ("", None),
+    ],
+)
+def test_a_password_is_sent_to_whom_asks_for_it(text, scheme):
+    """Basic is found beside other schemes, and not used where Digest is offered."""
+    sent = answered(Credentials(USER, PASSWORD, None, None), text)
+
+    assert sent[0] is None
+    assert {one.partition(" ")[0] for one in sent[1:] if one} == ({scheme} if scheme else set())
+
+
+@pytest.mark.parametrize(
+    "what", ['nonce="n", algorithm=SHA-512-256', 'nonce="n", qop="auth-int"', "nonce"]
+)
+def test_digests_that_are_not_known_are_not_guessed(what):
+    """An unknown digest is refused with the setting that sends the password by Basic."""
+    asked = f'Digest realm="r", {what}'
+
+    with pytest.raises(StoreError, match="KGBENCH_STORE_AUTH=basic sends"):
+        answered(Credentials(USER, PASSWORD, None, None), asked, asked)
+    (first,) = answered(Credentials(USER, PASSWORD, None, "basic"))
+    assert first.startswith("Basic ")
+
+
+def test_a_token_that_ends_in_a_blank():
+    """A blank at the end of a token, which a header cannot have, is not sent."""
+    assert answered(Credentials(None, None, "token ", None)) == ["Bearer token"]
+
+
 # --- locations ------------------------------------------------------------------------------
 
 
@@ -199,7 +269,7 @@ def test_refusals_quote_the_server(in_process, body, said):
 )
 def test_addresses_follow_from_the_location(location, kind, addresses):
     """The kind of a server and its endpoints follow from its path, or from its name."""
-    found = back_ends.find(location, {})
+    found = back_ends.find(location)
     query, update, data = addresses
 
     assert (found.kind, found.query, found.location) == (kind, query, location)
@@ -228,21 +298,6 @@ def test_locations_that_are_refused(location, said):
     assert "s3cret" not in str(error.value)
 
 
-def test_addresses_from_the_environment(remote, monkeypatch):
-    """Variables of the environment replace each endpoint of the location."""
-    with Proxy(remote) as queries, Proxy(remote) as updates, Proxy(remote) as data:
-        for name, proxy, path in (
-            ("QUERY", queries, "query"),
-            ("UPDATE", updates, "update"),
-            ("DATA", data, "store"),
-        ):
-            monkeypatch.setenv(f"KGBENCH_STORE_{name}_URL", f"{proxy.url}/{path}")
-        assert use("http://127.0.0.1:9/") == "http://127.0.0.1:9/"
-        paths = [{one.path.partition("?")[0] for one in p.seen} for p in (queries, updates, data)]
-
-    assert paths == [{"/query"}, {"/update"}, {"/store"}]
-
-
 DESCRIPTION = """
 @prefix kgb: <https://w3id.org/kgbench/ns#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -254,20 +309,10 @@ DESCRIPTION = """
 
 def test_addresses_are_sent_in_ascii():
     """Non-ASCII characters of an address are escaped; escaped ones are unchanged."""
-    found = back_ends.find(
-        "http://h/b\u00fccher%20alt", {"KGBENCH_STORE_DATA_URL": "http://h/?g=\u00fc"}
-    )
+    found = back_ends.find("http://h/b\u00fccher%20alt")
 
     assert found.location == "http://h/b\u00fccher%20alt"
     assert found.query == "http://h/b%C3%BCcher%20alt/query"
-    assert found.data == "http://h/?g=%C3%BC"
-
-
-def test_an_address_has_no_fragment():
-    """A wrong address from the environment is refused with the name of its variable."""
-    wrong = {"KGBENCH_STORE_UPDATE_URL": "http://h/update#here"}
-    with pytest.raises(StoreError, match=r"KGBENCH_STORE_UPDATE_URL.*no fragment"):
-        back_ends.find("http://h/", wrong)
 
 
 @pytest.mark.parametrize("more", ["", "kgb:dataEndpoint <{url}/store> ;"])
@@ -306,12 +351,6 @@ def test_descriptions_that_are_refused(tmp_path, text, said):
         open_store(str(file))
 
     assert "s3cret" not in str(error.value)
-
-
-def test_a_description_that_cannot_be_read(tmp_path):
-    """A description that is missing or unreadable is named with the reason."""
-    with pytest.raises(StoreError, match=r"gone\.ttl cannot be read: No such file"):
-        back_ends.find(str(tmp_path / "gone.ttl"), {})
 
 
 def test_redirects_are_not_followed(remote):

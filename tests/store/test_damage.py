@@ -15,7 +15,6 @@ from kgbench.cli import app
 from kgbench.errors import StoreError
 from kgbench.store import (
     Block,
-    checksums,
     dumps,
     examination,
     open_reader,
@@ -164,8 +163,8 @@ def test_a_child_that_does_not_come_to_its_end_is_a_finding(place, monkeypatch):
 def test_checksums_that_cannot_be_read_prove_nothing(place):
     """Unreadable checksums do not make a snapshot damaged; it is examined instead."""
     newest = snapshots.newest(place / "snapshots")
-    checksums.sums_path(newest).write_text("{")
-    assert checksums.read(newest) is None
+    snapshots.sums_path(newest).write_text("{")
+    assert snapshots.read_checksums(newest) is None
     assert snapshots.damage(newest) is None
     assert examination.check(place).problems == []
 

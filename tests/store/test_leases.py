@@ -14,6 +14,7 @@ from kgbench.store import Block, Iris, leases, maintenance, open_reader, open_st
 from kgbench.store.back_ends import find
 from kgbench.store.client import Client
 from kgbench.store.templates import fill
+from kgbench.vocab import KGB
 from tests.store.in_process import InProcess
 from tests.store.proxies import BEFORE, OK, Proxy
 
@@ -78,12 +79,16 @@ def test_a_lease_is_given_back_once(in_process):
         assert leases.holder(successor._client, NAMES).token == successor._lease.token
 
 
-def test_addresses_that_do_not_belong_together(in_process, monkeypatch):
+def test_addresses_that_do_not_belong_together(in_process, tmp_path):
     """Endpoints on different servers are detected before anything is written."""
+    file = tmp_path / "server.ttl"
     with InProcess() as other:
-        monkeypatch.setenv("KGBENCH_STORE_UPDATE_URL", f"{other.url}/update")
+        file.write_text(
+            f"<> a <{KGB.BackEnd}> ; <{KGB.queryEndpoint}> <{in_process}/query> ; "
+            f"<{KGB.updateEndpoint}> <{other.url}/update> ."
+        )
         with pytest.raises(StoreError, match="belong to the same server"):
-            open_store(in_process)
+            open_store(str(file))
 
 
 def test_a_check_names_who_writes(in_process):

@@ -16,7 +16,6 @@ from kgbench.rdf import declared
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.serve import request_parsing
 from kgbench.signing import keys as signing_keys
-from kgbench.store.back_ends import find
 from kgbench.tasks import catalogue, keys, texts
 from tests.support.families import cases
 
@@ -56,19 +55,11 @@ def test_requests():
     assert request_parsing.triples("text/turtle", BYTES, "urn:x:") == TRIPLE
 
 
-def test_declarations(tmp_path):
+def test_declarations():
     """Turtle files that describe things of a user are read."""
     assert [quad.triple for quad in declared.quads(BYTES)] == [
         quad.triple for quad in ox.parse(without_bom(BYTES), ox.RdfFormat.TURTLE)
     ]
-    path = tmp_path / "server.ttl"
-    path.write_text(
-        f"{BOM}@prefix kgb: <https://w3id.org/kgbench/ns#> .\n"
-        "<#s> a kgb:BackEnd ; kgb:queryEndpoint <http://localhost:1/query> ; "
-        "kgb:updateEndpoint <http://localhost:1/update> .",
-        encoding="utf-8",
-    )
-    assert find(str(path)).query == "http://localhost:1/query"
 
 
 def test_blocks_of_answers():

@@ -224,8 +224,9 @@ def similar(
     from kgbench.connectors import keys
     from kgbench.connectors.embeddings import embed
     from kgbench.connectors.openai import SERVICE
-    from kgbench.datasets import embeddings, home
+    from kgbench.datasets import home
     from kgbench.datasets.text2kgbench import parts, read_part
+    from kgbench.datasets.text2kgbench_prompts import write_lists
     from kgbench.errors import TaskError
 
     root = home.folder_of(name)
@@ -245,7 +246,7 @@ def similar(
         known = ", ".join(sorted({ontology_name for _, ontology_name in parts(root)}))
         raise TaskError(f"there is no ontology '{ontology}' in {root}; there are {known}")
     for collection, ontology_name in chosen:
-        path = embeddings.write_lists(
+        path = write_lists(
             root,
             read_part(root, collection, ontology_name),
             vectors,

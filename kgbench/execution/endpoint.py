@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pyoxigraph as ox
 
-from kgbench.characters import BOM
+from kgbench.characters import BOM, after_bom
 from kgbench.errors import ConfigurationError, EvaluationError, Finding, StoreError
 from kgbench.execution.oxigraph import DEEPEST, rows
 from kgbench.model import QueryResult
@@ -134,7 +134,7 @@ class Endpoint:
 
     def _read(self, headers: Mapping[str, str], body: IO[bytes], *, is_ask: bool) -> QueryResult:
         try:
-            content = quirks.to_utf8(body, quirks.media(headers)[1])
+            content = after_bom(body)
             shape = quirks.results(headers, content, ox.QueryResultsFormat.JSON)
             if is_ask:
                 return QueryResult(boolean=bool(quirks.boolean(content.read(), shape)))

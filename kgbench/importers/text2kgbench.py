@@ -18,15 +18,15 @@ from pathlib import Path
 
 from kgbench.datasets import text2kgbench, text2kgbench_prompts
 from kgbench.datasets.text2kgbench import Part
-from kgbench.datasets.text2kgbench_problems import Problem, problems
 from kgbench.families import frame, text2kg
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.text2kgbench_catalogue import (
     SUITE,
+    Problem,
     ontology_iri,
     part_task,
-    turtle_differences,
+    problems,
 )
 from kgbench.importers.text2kgbench_responses import (
     OntologyResponses,
@@ -200,7 +200,7 @@ def _read_part(root: Path, collection: str, name: str) -> ImportedPart:
 
 def _check_part(root: Path, collection: str, name: str, sets: Iterable[ResponseSet]) -> _Checked:
     imported = _read_part(root, collection, name)
-    part_problems = [*problems(imported.part), *turtle_differences(root, imported.part)]
+    part_problems = problems(imported.part)
     checked = _Checked(collection, name, imported.tasks, part_problems)
     for responses in sets:
         answers = responses.read_ontology(name)

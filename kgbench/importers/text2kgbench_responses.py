@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgbench.datasets import json_files
-from kgbench.datasets.text2kgbench_problems import Problem
 from kgbench.errors import ImportRefused
+from kgbench.importers.text2kgbench_catalogue import Problem
 from kgbench.model import Json
 from kgbench.scoring.relation_triples import CLEANINGS, Triple, cleanings_of
 

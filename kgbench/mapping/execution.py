@@ -16,6 +16,7 @@ import pyoxigraph as ox
 from kgbench.mapping.document import (
     Expression,
     PredicateObjectMap,
+    Record,
     Reference,
     TermMap,
     TriplesMap,
@@ -24,7 +25,6 @@ from kgbench.mapping.limits import Budget, MappingError
 from kgbench.mapping.reading import triples_maps
 from kgbench.mapping.sources import Data, Sources
 from kgbench.mapping.terms import Terms, normalise_constant
-from kgbench.mapping.values import Record
 from kgbench.mapping.vocabularies import is_default_graph
 from kgbench.vocab import RDF
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from kgbench.mapping import json_path, xml_path
-from kgbench.mapping.document import LogicalSource
+from kgbench.mapping.document import LogicalSource, Record, Value
 from kgbench.mapping.limits import Budget, MappingError
 from kgbench.mapping.tables import Database, Table
-from kgbench.mapping.values import Record, Value
 from kgbench.vocab import XSD
 
 _HERE: Final = "./"

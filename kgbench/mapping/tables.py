@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kgbench.mapping.document import Value
 from kgbench.mapping.limits import Budget, MappingError
-from kgbench.mapping.values import Value
 from kgbench.vocab import XSD
 
 Cell = str | int | float | bytes | None

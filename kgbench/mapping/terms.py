@@ -11,9 +11,8 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.mapping import templates
-from kgbench.mapping.document import BLANK, LITERAL, Expression, TermMap
+from kgbench.mapping.document import BLANK, LITERAL, Expression, Record, TermMap, Value
 from kgbench.mapping.limits import Budget, MappingError
-from kgbench.mapping.values import Record, Value
 from kgbench.vocab import RDF, XSD
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")

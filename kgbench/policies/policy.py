@@ -10,8 +10,7 @@ from math import fsum
 from typing import Any, Final
 
 from kgbench.model import Metric
-from kgbench.rdf.declared import Declared, shipped
-from kgbench.rdf.metrics import metrics_of
+from kgbench.rdf.declared import Declared, metrics_of, shipped
 from kgbench.scoring.agreement import harmonic
 from kgbench.vocab import DCTERMS, KGB, RDFS, SCHEMA, SKOS
 

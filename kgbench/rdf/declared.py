@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader of declarations in Turtle files, which converts them to Python values.
+"""A reader of declarations in Turtle files, and of the metrics that they declare.
 
 Task classes, score sets, prices, data sets, queries and known names are declared in Turtle. Each
 package has its own dataclasses for them, and uses :class:`Declared` to get the values.
@@ -18,9 +18,9 @@ import pyoxigraph as ox
 from kgbench import resources
 from kgbench.characters import without_bom
 from kgbench.errors import QueryError, ResourceError
-from kgbench.model import Json
+from kgbench.model import Json, Metric
 from kgbench.nearest import closest, nearest
-from kgbench.vocab import BASE, KGB, RDF, SH, SKOS, XSD
+from kgbench.vocab import BASE, KGB, RDF, SCHEMA, SH, SKOS, XSD
 
 T = TypeVar("T")
 Node = ox.NamedNode | ox.BlankNode
@@ -236,3 +236,27 @@ def _python(term: Any) -> Json:
 
 def _name(kind: str) -> str:
     return re.split("[#/]", kind)[-1]
+
+
+# --- metrics -------------------------------------------------------------------------------------
+
+
+def metrics_of(declared: Declared, node: ox.NamedNode) -> dict[str, Metric]:
+    """Return the metrics of the resource ``node``, by short name."""
+    metrics = (_metric(declared, metric) for metric in declared.objects(node, KGB.metric))
+    return {metric.name: metric for metric in metrics}
+
+
+def _metric(declared: Declared, node: ox.NamedNode) -> Metric:
+    return Metric(
+        iri=node.value,
+        name=declared.required(node, SKOS.notation),
+        version=declared.required(node, SCHEMA.version),
+        higher_is_better=declared.required_value(node, KGB.higherIsBetter),
+        minimum=declared.value(node, SCHEMA.minValue),
+        maximum=declared.value(node, SCHEMA.maxValue),
+        aggregation=declared.value(node, KGB.aggregation),
+        base=declared.value(node, KGB.aggregationOf),
+        same=declared.value(node, SKOS.exactMatch),
+        agreement_of=declared.value(node, KGB.agreementOf),
+    )

@@ -5,6 +5,10 @@ Each new triple fires the rules once (semi-naive evaluation: Abiteboul, Hull and
 of Databases, 1995, chapter 13). Reasoning ends at the first inconsistency, because everything
 follows from it. The number of steps is limited, because ontologies may be hostile: ``sameAs``
 between some hundred names, or keys of a thousand parts, would take hours.
+
+The rules do not detect an unsatisfiable class, but they find an inconsistency as soon as it has an
+instance. To test whether an ontology is coherent, each class therefore gets an instance of its own,
+and each property a link of its own. These share no nodes, so that one closure tests all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import Final, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.reasoning.rules import LIST_PREDICATES, RULES, Atom, Rule, of_list, term
-from kgbench.vocab import RDF, XSD
+from kgbench.vocab import OWL, RDF, XSD
 
 MOST_STEPS: Final = 500_000
 MOST_TRIPLES: Final = 5_000
@@ -319,3 +323,40 @@ def _listed(node: str, firsts: dict[str, str], rests: dict[str, str]) -> Iterato
         items.append(firsts[node])
         node = rests[node]
     return iter(items if node == _NIL or len(items) > MOST_LISTED else ())
+
+
+# --- coherence -----------------------------------------------------------------------------------
+
+SOMETHING: Final = "urn:x-kgbench-something:"
+"""The prefix of the IRIs of added instances."""
+_RDF_TYPE: Final = ox.NamedNode(RDF.type)
+_CLASS, _OBJECT, _DATATYPE = (
+    str(OWL[name]) for name in ("Class", "ObjectProperty", "DatatypeProperty")
+)
+
+
+def find_incoherence(
+    triples: Iterable[ox.Triple], budget: Budget | None = None
+) -> tuple[str, tuple[Atom, ...]] | None:
+    """Find an incoherence; return the rule that detects it and its premises, or ``None``.
+
+    Only declared classes and properties are tested. Raises
+    :class:`TooMuchWork` if the budget is used up.
+    """
+    given = list(triples)
+    return Closure([*given, *_members(given)], budget=budget).clash
+
+
+def _members(triples: Iterable[ox.Triple]) -> Iterable[ox.Triple]:
+    """Yield an instance of each class and a link by each property."""
+    for index, triple in enumerate(triples):
+        if triple.predicate != _RDF_TYPE or not isinstance(triple.subject, ox.NamedNode):
+            continue
+        kind = str(triple.object.value) if isinstance(triple.object, ox.NamedNode) else ""
+        instance = ox.NamedNode(f"{SOMETHING}{index}")
+        if kind == _CLASS:
+            yield ox.Triple(instance, _RDF_TYPE, triple.subject)
+        elif kind == _OBJECT:
+            yield ox.Triple(instance, triple.subject, ox.NamedNode(f"{SOMETHING}{index}-value"))
+        elif kind == _DATATYPE:
+            yield ox.Triple(instance, triple.subject, ox.Literal(""))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stores of results: opening them by location, for writing or for reading.
 
-A location is a folder (an embedded store), ``memory:``, the URL of a SPARQL 1.1 server, or a Turtle
-file that describes one (:mod:`kgbench.store.back_ends`).
+A location is a folder (an embedded store), ``memory:``, or the URL of a SPARQL 1.1 server
+(:mod:`kgbench.store.back_ends`).
 """
 
 from __future__ import annotations

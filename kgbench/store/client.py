@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 import pyoxigraph as ox
 
 from kgbench import __version__
+from kgbench.characters import after_bom
 from kgbench.errors import QueryError, StoreError
 from kgbench.secrets.detection import SecretDetector
 from kgbench.store import quirks
@@ -162,13 +163,11 @@ class Client:
     def _read(
         self, answer: Answer, result_format: ox.QueryResultsFormat
     ) -> tuple[IO[bytes], ox.QueryResultsFormat]:
-        _, charset = quirks.media(answer.headers)
-        body = quirks.to_utf8(answer.body, charset)
+        body = after_bom(answer.body)
         return body, quirks.results(answer.headers, body, result_format)
 
     def _triples(self, answer: Answer) -> tuple[IO[bytes], ox.RdfFormat]:
-        _, charset = quirks.media(answer.headers)
-        body, shape = quirks.to_utf8(answer.body, charset), quirks.triples(answer.headers)
+        body, shape = after_bom(answer.body), quirks.triples(answer.headers)
         if shape == ox.RdfFormat.RDF_XML:
             quirks.refuse_entities(body)
         return body, shape
@@ -278,8 +277,8 @@ class Client:
             )
         if status == 413:  # noqa: PLR2004
             raise StoreError(
-                f"a request was too large for {place}: describe the server in a Turtle file with "
-                "a lower kgb:requestLimit"
+                f"a request was too large for {place}: give the location of the store with a lower "
+                "limit (?limit=BYTES)"
             )
         reason = self._clean(answer.text()) or "no reason given"
         raise StoreError(f"the server at {place} refused a request (status {status}): {reason}")

@@ -116,7 +116,12 @@ class Connections:
             exists = self._has_answered or wish is not None
             if left <= 0 or not exists or self._gave_up or self._closed.is_set():
                 self._gave_up = True
-                raise StoreUnreachable(_unreachable(url, trouble, now - away_since))
+                seconds = now - away_since
+                waited = f" for {seconds:.0f} seconds" if seconds >= 1 else ""
+                raise StoreUnreachable(
+                    f"the server at {_origin(url)} does not answer{waited} ({trouble}): start it, "
+                    "or check its address; stored results are kept, and the same command continues"
+                )
             pause = min(pause * 2, _LONGEST_PAUSE)
             wish = min(_LONGEST_WISH, wish or 0.0)
             wait = max(wish, pause)
@@ -201,14 +206,6 @@ def _seconds(name: str, default: float) -> float:
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _unreachable(url: str, trouble: str, seconds: float) -> str:
-    waited = f" for {seconds:.0f} seconds" if seconds >= 1 else ""
-    return (
-        f"the server at {_origin(url)} does not answer{waited} ({trouble}): "
-        "start it, or check its address; stored results are kept, and the same command continues"
-    )
 
 
 class Credentials(httpx2.Auth):

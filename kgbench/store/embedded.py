@@ -78,8 +78,8 @@ class EmbeddedStore(Database):
                 declared.load(self)
                 self._stamps = registry.stamps(self)
                 self._registered = registry.last_registration(self)
-                if left_open:
-                    self._sweep()
+                if left_open and (lost := registry.unregistered(self, self.graphs(), self._stamps)):
+                    self.drop(lost)  # a killed process loaded them and did not register them
                 if path is not None:
                     self._publish()
                     self._publisher = snapshots.Publisher(self._publish)
@@ -159,11 +159,6 @@ class EmbeddedStore(Database):
             for graph in graphs:
                 self._stamps.pop(graph, None)
         self._report_write()
-
-    def _sweep(self) -> None:
-        """Remove graphs that a killed process loaded in bulk without registering them."""
-        if lost := registry.unregistered(self, self.graphs(), self._stamps):
-            self.drop(lost)
 
     def optimize(self) -> None:
         """Merge the files of the database, so that it is read faster."""

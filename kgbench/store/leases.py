@@ -31,8 +31,6 @@ SECONDS = 60.0  # duration of a lease that is not renewed
 _EVERY = 15.0  # seconds between two renewals
 _TOKEN = re.compile(r"([0-9a-f]{16})\.(\d+)\.[0-9a-f]{32}")
 
-_given_up: set[str] = set()  # tokens of leases that this process has released
-
 
 class LeaseHolder(NamedTuple):
     """A lease: the holder's secret token, its end, and a description of the holder."""
@@ -78,7 +76,6 @@ class Lease:
         self._ended.set()
         self._thread.join()
         if self._lost is None:
-            _given_up.add(self.token)  # in case the server does not get the update
             self._update("lease-end.ru")
 
     def note(self, graph: str) -> None:
@@ -141,10 +138,10 @@ def holder(client: Client, names: dict[str, str]) -> LeaseHolder | None:
 
 
 def _is_gone(token: str) -> bool:
-    """Return whether the holder is known to have released the lease or to be dead."""
+    """Return whether the holder is known to be dead."""
     parts = _TOKEN.fullmatch(token)
-    if token in _given_up or parts is None or parts[1] != _machine():
-        return token in _given_up
+    if parts is None or parts[1] != _machine():
+        return False
     try:
         os.kill(int(parts[2]), 0)
     except ProcessLookupError:

@@ -61,7 +61,11 @@ def check(store: Store, *, digest: bool = False) -> CheckResult:
                 f"{graph} has no registry entry"
                 for graph in registry.unregistered(store, sizes, known)
             ),
-            *_blank(store, {*known, catalogue}),
+            *(
+                f"{row['graph'].value} has blank nodes"
+                for row in store.query(fill("blank-nodes.rq", base=store.iris.base))
+                if row["graph"].value in {*known, catalogue}
+            ),
         ]
     )
     for row in store.query(fill("lease.rq", graph=lease, lease=store.iris.mint("lease"))):
@@ -85,12 +89,6 @@ def _entries(store: Store, rows: Sequence[Any]) -> Iterator[str]:
             yield f"{graph} is registered without the resource that it describes"
         elif not store.query(fill("described.rq", graph=graph, describes=describes.value)):
             yield f"{graph} has no triples about {describes.value}"
-
-
-def _blank(store: Store, known: set[str]) -> Iterator[str]:
-    for row in store.query(fill("blank-nodes.rq", base=store.iris.base)):
-        if row["graph"].value in known:
-            yield f"{row['graph'].value} has blank nodes"
 
 
 def stale_analyses(store: Store) -> list[str]:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deviations of servers from SPARQL 1.1, and how every client of kgbench handles them.
 
-* Unusual, wrong or missing content types, other charsets, byte order marks (:func:`results`,
-  :func:`triples`, :func:`to_utf8`).
+* Unusual, wrong or missing content types, and byte order marks (:func:`results`, :func:`triples`).
 * Further members in JSON results, and ``null`` for an unbound variable (:func:`plain`).
 * The answer to ASK as a table of one cell, or as a bare word (:func:`boolean`).
 * Unusual forms of typed literals: booleans as 0 and 1, doubles as ``1e+300`` or ``nan``, plain text
@@ -18,7 +17,6 @@ with any status from 200 to 299, with or without a body.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +25,6 @@ from typing import IO, Any
 
 import pyoxigraph as ox
 
-from kgbench.characters import after_bom
 from kgbench.errors import StoreError
 from kgbench.rdf import number_text
 from kgbench.vocab import XSD
@@ -71,22 +68,9 @@ _DIGIT = re.compile(r"\d")
 _TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
 
 
-def media(headers: Mapping[str, str]) -> tuple[str, str]:
-    """Return the media type and charset of an answer; the defaults are "" and UTF-8."""
-    claimed = headers.get("content-type", "")
-    kind, _, parameters = claimed.partition(";")
-    charset = re.search(r"charset\s*=\s*\"?([\w.-]+)", parameters, re.IGNORECASE)
-    return kind.strip().lower(), "utf-8" if charset is None else charset[1].lower()
-
-
-def to_utf8(body: IO[bytes], charset: str) -> IO[bytes]:
-    """Return ``body`` in UTF-8, at its beginning after a byte order mark."""
-    if charset not in ("utf-8", "utf8", "us-ascii", "ascii"):
-        try:
-            body = io.BytesIO(body.read().decode(charset).encode("utf-8"))
-        except (LookupError, UnicodeDecodeError) as error:
-            raise StoreError(f"the server's answer is not {charset}, as it says: {error}") from None
-    return after_bom(body)
+def media(headers: Mapping[str, str]) -> str:
+    """Return the media type of an answer, by default ""."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def results(
@@ -104,7 +88,7 @@ def results(
     if not start:
         raise ValueError("it is empty")
     looks = {b"{": ox.QueryResultsFormat.JSON, b"<": ox.QueryResultsFormat.XML}
-    claimed = _RESULTS.get(media(headers)[0], requested_format)
+    claimed = _RESULTS.get(media(headers), requested_format)
     if claimed == ox.QueryResultsFormat.TSV:  # whose first cell may be an IRI
         return claimed
     return looks.get(start.lstrip()[:1], claimed)
@@ -150,7 +134,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def triples(headers: Mapping[str, str]) -> ox.RdfFormat:
     """Return the format of a graph."""
-    return _GRAPHS.get(media(headers)[0], ox.RdfFormat.N_TRIPLES)
+    return _GRAPHS.get(media(headers), ox.RdfFormat.N_TRIPLES)
 
 
 def refuse_entities(body: IO[bytes]) -> None:

@@ -65,7 +65,11 @@ class SnapshotReader(ReadDatabase):
             return
         existing = snapshots.all_of(folder)
         if existing and all(map(snapshots.damage, existing)):
-            raise all_damaged(path)
+            raise Damaged(
+                f"every snapshot of the store {path} is damaged: "
+                f"`kgbench store recover NEW --store {path}` saves what can be read into a new "
+                "folder"
+            )
         raise StoreError(f"the store {path} has no snapshot to read yet: try again in a moment")
 
     def close(self) -> None:
@@ -113,14 +117,6 @@ def warn_damaged(snapshot: Path, fault: str) -> None:
         "the snapshot %s is damaged (%s): an older one is read, which may lack the latest results"
     )
     _log.warning(words, snapshot, " ".join(fault.split())[:300])
-
-
-def all_damaged(path: Path) -> StoreError:
-    """Return the error for a store whose snapshots are all damaged."""
-    return Damaged(
-        f"every snapshot of the store {path} is damaged: "
-        f"`kgbench store recover NEW --store {path}` saves what can be read into a new folder"
-    )
 
 
 def _complete(path: Path) -> None:

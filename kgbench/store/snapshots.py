@@ -116,14 +116,10 @@ def _next_number(folder: Path) -> int:
         last = int(record.read_text(encoding="ascii"))
     except (OSError, ValueError):  # missing or damaged: continue from the existing snapshots
         last = 0
-    existing = [int(p.name.partition(".")[0]) for p in folder.glob("[0-9]*") if _is_numbered(p)]
-    number = max([last, *existing]) + 1
+    names = (p.name.partition(".")[0] for p in folder.glob("[0-9]*"))
+    number = max([last, *(int(name) for name in names if name.isdecimal())]) + 1
     files.write(record, str(number))
     return number
-
-
-def _is_numbered(path: Path) -> bool:
-    return path.name.partition(".")[0].isdecimal()
 
 
 def hold(snapshot: Path) -> IO[bytes] | None:

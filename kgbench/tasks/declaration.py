@@ -13,8 +13,7 @@ from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Json, Parameter, Task, TaskClass
 from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
-from kgbench.rdf.declared import KINDS, Declared
-from kgbench.rdf.metrics import metrics_of
+from kgbench.rdf.declared import KINDS, Declared, metrics_of
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks.serialising import FORMATS, canonical_format
 from kgbench.vocab import KGB, SCHEMA, SH, SKOS

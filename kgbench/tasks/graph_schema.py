@@ -15,7 +15,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.rdf import void
+from kgbench.rdf.statements import void_partitions, void_totals
 from kgbench.tasks import graphs
 from kgbench.vocab import RDF, RDFS, VOID
 
@@ -105,7 +105,7 @@ def void_description(profile: Profile) -> str:
         "classes": profile.instances,
         "properties": profile.properties,
     }
-    quads = void.counts(dataset, facts) + void.partitions(dataset, facts, f"{_DATASET}:")
+    quads = void_totals(dataset, facts) + void_partitions(dataset, facts, f"{_DATASET}:")
     triples = [ox.Triple(dataset, ox.NamedNode(_TYPE), ox.NamedNode(VOID.Dataset))]
     triples += [quad.triple for quad in quads]
     # The serialiser groups only adjacent triples with the same subject.

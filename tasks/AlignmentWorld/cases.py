@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.reasoning.coherence import find_incoherence
+from kgbench.reasoning.closure import find_incoherence
 from kgbench.vocab import OWL, RDFS, XSD
 from kgbench.worlds.drawing import first_drawn
 from kgbench.worlds.generator import Graph, World, build_graph

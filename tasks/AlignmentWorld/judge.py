@@ -2,7 +2,7 @@
 """AlignmentWorld: say which classes and properties of two ontologies are the same.
 
 An answer is Turtle with ``owl:equivalentClass`` and ``owl:equivalentProperty``. The reasoner
-(:mod:`kgbench.reasoning.coherence`) checks both ontologies together with these axioms.
+(:mod:`kgbench.reasoning.closure`) checks both ontologies together with these axioms.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from kgbench.families import frame
 from kgbench.families.comparing import compare, quoted, readable
 from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.model import Case, Executor, Json, Task
-from kgbench.reasoning.closure import TooMuchWork
-from kgbench.reasoning.coherence import SOMETHING, find_incoherence
+from kgbench.reasoning.closure import SOMETHING, TooMuchWork, find_incoherence
 from kgbench.reasoning.rules import Atom
 from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds.generator import world_of

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from kgbench.datasets import descriptions, home, install, json_files
-from kgbench.datasets.embeddings import write_lists
 from kgbench.datasets.text2kgbench import Concept, Fact, Part, Relation, Sentence, read_part
-from kgbench.datasets.text2kgbench_problems import Problem, problems
+from kgbench.datasets.text2kgbench_prompts import write_lists
 from kgbench.errors import ImportRefused, ResourceError, TaskError
-from kgbench.importers.text2kgbench_catalogue import ontology_lines
+from kgbench.importers.text2kgbench_catalogue import Problem, ontology_lines, problems
 from kgbench.store.iris import Iris
 from kgbench.vocab import VOID
 from tests.datasets.test_install import data, described

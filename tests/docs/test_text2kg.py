@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from kgbench import config
 from kgbench.cli import app
 from kgbench.datasets import home
-from kgbench.datasets.text2kgbench_problems import KINDS
+from kgbench.importers.text2kgbench_catalogue import KINDS
 from kgbench.tasks import catalogue
 from tests.support import text2kg_data
 

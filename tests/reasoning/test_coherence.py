@@ -6,8 +6,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.reasoning.closure import Budget, TooMuchWork
-from kgbench.reasoning.coherence import find_incoherence
+from kgbench.reasoning.closure import Budget, TooMuchWork, find_incoherence
 
 HEAD = """@prefix : <urn:x:> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

@@ -265,6 +265,7 @@ def test_a_token_that_ends_in_a_blank():
         ),
         ("http://h/a/b?engine=sparql", "sparql", ("http://h/a/b", "/a/b", None)),
         ("http://h/?engine=fuseki", "fuseki", ("http://h/query", "/update", "/data")),
+        ("http://h/?engine=fuseki&data=", "fuseki", ("http://h/query", "/update", None)),
     ],
 )
 def test_addresses_follow_from_the_location(location, kind, addresses):
@@ -283,7 +284,10 @@ def test_addresses_follow_from_the_location(location, kind, addresses):
         ("http://ada:s3cret@h/", "KGBENCH_STORE_PASSWORD"),
         ("http://h/a/b/c", "is not known from its path"),
         ("http://h/?engine=mysql", "is not a known kind of server"),
-        ("http://h/?token=s3cret", "only: describe the server"),
+        ("http://h/?token=s3cret", "limit= only"),
+        ("http://h/?query=http://ada:s3cret@h/", "KGBENCH_STORE_PASSWORD"),
+        ("http://h/?update=ftp://h/", "not an http or https URL"),
+        ("http://h/?limit=20", "number of bytes"),
         ("ftp://h/", "not an http or https URL"),
         ("http:///x", "not an http or https URL"),
         ("http://h:99999/", "not a URL"),
@@ -298,15 +302,6 @@ def test_locations_that_are_refused(location, said):
     assert "s3cret" not in str(error.value)
 
 
-DESCRIPTION = """
-@prefix kgb: <https://w3id.org/kgbench/ns#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-<> a kgb:BackEnd ; rdfs:label "Ours"@en ; kgb:ofKind <https://w3id.org/kgbench/back-end/oxigraph> ;
-   kgb:queryEndpoint <{url}/query> ; kgb:updateEndpoint <{url}/update> ; {more}
-   kgb:requestLimit 20000 .
-"""
-
-
 def test_addresses_are_sent_in_ascii():
     """Non-ASCII characters of an address are escaped; escaped ones are unchanged."""
     found = back_ends.find("http://h/b\u00fccher%20alt")
@@ -315,42 +310,15 @@ def test_addresses_are_sent_in_ascii():
     assert found.query == "http://h/b%C3%BCcher%20alt/query"
 
 
-@pytest.mark.parametrize("more", ["", "kgb:dataEndpoint <{url}/store> ;"])
-def test_a_server_that_is_described(remote, tmp_path, more):
-    """A Turtle file describes the addresses and limits of a server; a data endpoint is optional."""
-    file = tmp_path / "ours.ttl"
-    with Proxy(remote) as proxy:
-        file.write_text(DESCRIPTION.format(url=proxy.url, more=more.format(url=proxy.url)))
-        assert use(str(file)) == str(file)
-        assert max(len(one.body) for one in proxy.seen) < 60_000
+@pytest.mark.parametrize("more", ["", "&data=store"])
+def test_a_server_with_other_addresses(remote, more):
+    """A location gives addresses and the limit of requests; one for whole graphs is optional."""
+    with Proxy(remote) as proxy, Proxy(remote) as updates:
+        location = f"{proxy.url}?query=query&update={updates.url}/update&limit=20000{more}"
+        assert use(location) == location
+        assert max(len(one.body) for one in (*proxy.seen, *updates.seen)) < 60_000
         assert any(one.path.startswith("/store") for one in proxy.seen) is bool(more)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("not Turtle", "not valid Turtle"),
-        ("", "describes 0 servers"),
-        (
-            DESCRIPTION.format(url="http://h", more="kgb:queryPath 'x' ;"),
-            "is not a property of a server",
-        ),
-        (DESCRIPTION.format(url="http://a:s3cret@h", more=""), "KGBENCH_STORE_PASSWORD"),
-        (DESCRIPTION.format(url="http://h", more="kgb:resultFormat 'csv' ;"), "json, tsv"),
-        (DESCRIPTION.format(url="http://h", more="").replace("20000", "20"), "number of bytes"),
-        (DESCRIPTION.format(url="http://h", more="").replace("kgb:updateE", "rdfs:e"), "has no"),
-        (DESCRIPTION.format(url="http://h", more="kgb:ofKind <urn:x> ;"), "is given twice"),
-        (DESCRIPTION.format(url="http://h", more="").replace("<http://h/update>", "[]"), "has no"),
-    ],
-)
-def test_descriptions_that_are_refused(tmp_path, text, said):
-    """A description with a missing or unknown property is refused with a reason."""
-    file = tmp_path / "ours.ttl"
-    file.write_text(text)
-    with pytest.raises(StoreError, match=said) as error:
-        open_store(str(file))
-
-    assert "s3cret" not in str(error.value)
+        assert {one.path for one in updates.seen} == {"/update"}
 
 
 def test_redirects_are_not_followed(remote):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docs/remote-store.md``: its commands, its description and its variables."""
+"""``docs/remote-store.md``: its commands and its variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from tests.store.servers import empty
 PAGE = (Path(__file__).parents[2] / "docs" / "remote-store.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
-(DESCRIPTION,) = (text for kind, text in BLOCKS if kind == "turtle")
 SERVER = "http://localhost:7878"
 STATUS = ["status", "--store", "results", "--json"]
 
@@ -28,7 +27,6 @@ STATUS = ["status", "--store", "results", "--json"]
 def test_all_commands_of_the_page_run(remote, tmp_path, monkeypatch):
     """All commands of the page succeed in turn, on a server and in folders."""
     monkeypatch.chdir(tmp_path)
-    Path("our-server.ttl").write_text(DESCRIPTION.replace("http://127.0.0.1:7878", remote))
     small = ["--task", "RdfFriendCount-turtle-1", "--model", "baseline:oracle", "-n", "2"]
     small += ["--executor", "local:1"]
     filling = "kgbench store copy results http://localhost:7878"

@@ -7,16 +7,14 @@ import os
 
 import pytest
 
-from kgbench.errors import StoreError, StoreInUse, StoreUnreachable
+from kgbench.errors import StoreError, StoreInUse
 from kgbench.rdf import moment, string
 from kgbench.record.entries import registry_entry
 from kgbench.store import Block, Iris, leases, maintenance, open_reader, open_store, registry
 from kgbench.store.back_ends import find
 from kgbench.store.client import Client
 from kgbench.store.templates import fill
-from kgbench.vocab import KGB
 from tests.store.in_process import InProcess
-from tests.store.proxies import BEFORE, OK, Proxy
 
 IRIS = Iris()
 NAMES = {"graph": IRIS.mint("leaseGraph"), "lease": IRIS.mint("lease")}
@@ -57,18 +55,6 @@ def test_a_lease_of_whom_nothing_is_known_is_respected(in_process, token):
         open_store(in_process)
 
 
-def test_a_lease_that_could_not_be_given_back(in_process, monkeypatch):
-    """A lease that could not be released can be taken again at once by the process that held it."""
-    monkeypatch.setenv("KGBENCH_STORE_PATIENCE", "0")
-    with Proxy(in_process) as proxy:
-        store = open_store(proxy.url)
-        proxy._script = lambda _: BEFORE
-        with pytest.raises(StoreUnreachable):
-            store.close()
-        proxy._script = lambda _: OK
-        open_store(proxy.url).close()
-
-
 def test_a_lease_is_given_back_once(in_process):
     """Ending a lease twice neither fails nor ends the lease of a successor."""
     store = open_store(in_process)
@@ -79,16 +65,10 @@ def test_a_lease_is_given_back_once(in_process):
         assert leases.holder(successor._client, NAMES).token == successor._lease.token
 
 
-def test_addresses_that_do_not_belong_together(in_process, tmp_path):
+def test_addresses_that_do_not_belong_together(in_process):
     """Endpoints on different servers are detected before anything is written."""
-    file = tmp_path / "server.ttl"
-    with InProcess() as other:
-        file.write_text(
-            f"<> a <{KGB.BackEnd}> ; <{KGB.queryEndpoint}> <{in_process}/query> ; "
-            f"<{KGB.updateEndpoint}> <{other.url}/update> ."
-        )
-        with pytest.raises(StoreError, match="belong to the same server"):
-            open_store(str(file))
+    with InProcess() as other, pytest.raises(StoreError, match="belong to the same server"):
+        open_store(f"{in_process}?update={other.url}/update")
 
 
 def test_a_check_names_who_writes(in_process):
@@ -103,15 +83,20 @@ def test_a_check_names_who_writes(in_process):
     assert after.writer is None
 
 
-def killed(store):
-    """Leave an open store as a killed process does, whose lease can be taken at once."""
-    store._lease._ended.set()
-    store._lease._thread.join()
-    leases._given_up.add(store._lease.token)
-    store._client.close()
+@pytest.fixture
+def killed(monkeypatch):
+    """Return a function that leaves an open store as a killed process does."""
+
+    def kill(store):
+        store._lease._ended.set()
+        store._lease._thread.join()
+        store._client.close()
+        monkeypatch.setattr(leases, "_is_gone", lambda token: token == store._lease.token)
+
+    return kill
 
 
-def test_only_what_a_killed_writer_loaded_is_removed(in_process):
+def test_only_what_a_killed_writer_loaded_is_removed(in_process, killed):
     """Who takes a lease over removes what its holder loaded; graphs of others stay."""
     lost, another = (IRIS.mint("runGraph", run=name) for name in ("lost", "another"))
     store = open_store(in_process)
@@ -123,7 +108,7 @@ def test_only_what_a_killed_writer_loaded_is_removed(in_process):
 
 
 @pytest.mark.parametrize("pieces", [1, 3])
-def test_a_killed_write_in_pieces_shows_nothing(in_process, monkeypatch, pieces):
+def test_a_killed_write_in_pieces_shows_nothing(in_process, killed, monkeypatch, pieces):
     """A registry above the limit of requests is visible when its last piece is there."""
     graphs = [IRIS.mint("runGraph", run=f"r{k}") for k in range(50)]
     entries = [line for graph in graphs for line in registry_entry(graph, f"{graph}/{'x' * 50}")]
@@ -136,12 +121,12 @@ def test_a_killed_write_in_pieces_shows_nothing(in_process, monkeypatch, pieces)
 
     store = open_store(in_process)
     store._limit = 5_000
-    monkeypatch.setattr(Client, "load", until_killed)
     content = [Block(graph, ["<urn:a> <urn:b> <urn:c> ."]) for graph in graphs]
-    with pytest.raises(StopIteration):
-        store.write([*content, Block(IRIS.catalogue, entries)])
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "load", until_killed)
+        with pytest.raises(StopIteration):
+            store.write([*content, Block(IRIS.catalogue, entries)])
     killed(store)
-    monkeypatch.undo()
     with open_reader(in_process) as reader:
         assert registry.graphs(reader) == []
     with open_store(in_process) as successor:

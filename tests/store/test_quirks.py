@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import httpx2
@@ -113,14 +112,13 @@ def test_what_is_no_boolean_is_refused():
 @pytest.mark.parametrize(
     ("claimed", "expected"),
     [
-        ("application/sparql-results+json", ("application/sparql-results+json", "utf-8")),
-        ("text/plain; charset=ISO-8859-1", ("text/plain", "iso-8859-1")),
-        ('Text/Turtle;q=1;CHARSET="UTF-8"', ("text/turtle", "utf-8")),
-        ("", ("", "utf-8")),
+        ("application/sparql-results+json", "application/sparql-results+json"),
+        ('Text/Turtle;q=1;CHARSET="UTF-8"', "text/turtle"),
+        ("", ""),
     ],
 )
 def test_media_types(claimed, expected):
-    """Media type and charset are found whatever the case of the header's name and value."""
+    """The media type is found whatever the case of the header's name and value."""
     assert quirks.media(httpx2.Headers({"content-TYPE": claimed})) == expected
     assert quirks.media({}) == ("", "utf-8")
 
@@ -157,14 +155,6 @@ def test_truncated_answers_are_noticed():
     assert quirks.truncation(200, {"content-type": "application/json"}) is None
     assert "status 206" in quirks.truncation(206, {})
     assert "X-SQL-State: S1TAT" in quirks.truncation(200, {"x-sql-state": "S1TAT"})
-
-
-def test_other_charsets_are_read():
-    """A response in Latin-1 is decoded; one that contradicts its charset is refused."""
-    assert quirks.to_utf8(io.BytesIO("é".encode("latin-1")), "iso-8859-1").read() == "é".encode()
-    for charset in ("utf-16", "no-charset"):
-        with pytest.raises(StoreError, match="is not"):
-            quirks.to_utf8(io.BytesIO(b"\xff\xfe\x00"), charset)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ prompt says that it is missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
@@ -54,12 +54,16 @@ _SOFTWARE = Software("Text2KGBench", "1", "50a3d255")
 
 @dataclass
 class ImportedPart:
-    """An ontology with its tasks and cases, by split, and its problems."""
+    """An ontology with its tasks and cases, by split, and its problems.
+
+    ``responses`` are the stored responses to its cases, by model and split.
+    """
 
     part: Part
     tasks: dict[str, Task] = field(default_factory=dict)
     cases: dict[str, list[Case]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    responses: dict[tuple[str, str], list[Response]] = field(default_factory=dict)
 
     @property
     def by_uid(self) -> dict[str, Case]:
@@ -67,62 +71,18 @@ class ImportedPart:
         return {str(case.uid): case for cases in self.cases.values() for case in cases}
 
 
-@dataclass
-class _Checked:
-    """Results of checking an ontology, kept when its content is released.
-
-    ``known`` counts the responses to its cases by model and split, ``unjudged`` those of them
-    without published metrics.
-    """
-
-    collection: str
-    name: str
-    tasks: dict[str, Task]
-    problems: list[Problem]
-    known: Counter[tuple[str, str]] = field(default_factory=Counter)
-    unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-
-class Parts:
-    """The ontologies below ``root``, read on access.
-
-    Only the last one is kept, so that memory does not grow with the data set.
-    """
-
-    def __init__(self, root: Path, checked: Sequence[_Checked]) -> None:
-        self.checked = checked
-        self._root = root
-        self._last: tuple[int, ImportedPart] | None = None
-
-    def __len__(self) -> int:
-        return len(self.checked)
-
-    def __iter__(self) -> Iterator[ImportedPart]:
-        return (self[index] for index in range(len(self)))
-
-    def __getitem__(self, index: int) -> ImportedPart:
-        """Return the ontology at an index; raises like :func:`read` if its files have changed."""
-        checked = self.checked[index]
-        if self._last is None or self._last[0] != index:
-            self._last = None  # release it before the next one is read
-            part = _read_part(self._root, checked.collection, checked.name)
-            part.problems = checked.problems
-            self._last = index, part
-        return self._last[1]
-
-
 @dataclass(frozen=True)
 class ImportedData:
     """The content of a folder of Text2KGBench data; ``unread`` are files by collection."""
 
-    parts: Parts
+    parts: list[ImportedPart]
     sets: tuple[ResponseSet, ...]
     unread: Mapping[str, list[Problem]]
 
     @property
     def problems(self) -> Counter[str]:
         """The number of problems of each kind."""
-        of_parts = (checked.problems for checked in self.parts.checked)
+        of_parts = (imported.problems for imported in self.parts)
         return Counter(
             problem.kind for problem in chain.from_iterable([*of_parts, *self.unread.values()])
         )
@@ -131,28 +91,27 @@ class ImportedData:
 def read(root: Path, progress: Callable[[int], None] | None = None) -> ImportedData:
     """Read and check all data below ``root``; nothing is written.
 
-    Ontologies are read one at a time, and not kept. ``progress`` is called with the number of
-    ontologies read so far. Raises :class:`~kgbench.errors.ImportRefused`.
+    ``progress`` is called with the number of ontologies read so far. Raises
+    :class:`~kgbench.errors.ImportRefused`.
     """
     collections_and_names = text2kgbench.parts(root)
     sets = [s for collection in text2kgbench.COLLECTIONS for s in response_sets(root, collection)]
-    names = set(collections_and_names)
     for responses in sets:
         for name in responses.files:
-            if (responses.collection, name) not in names:
+            if (responses.collection, name) not in collections_and_names:
                 responses.read_ontology(name)  # refuses damaged responses without an ontology, too
     unread = {}
     for collection in text2kgbench.COLLECTIONS:
         names_in = [name for other, name in collections_and_names if other == collection]
         if problems_in := list(unread_files(root, collection, names_in)):
             unread[collection] = problems_in
-    checked = []
+    parts = []
     for collection, name in collections_and_names:
         part_sets = [s for s in sets if s.collection == collection and name in s.files]
-        checked.append(_check_part(root, collection, name, part_sets))
+        parts.append(_read_part(root, collection, name, part_sets))
         if progress is not None:
-            progress(len(checked))
-    return ImportedData(Parts(root, checked), tuple(sets), unread)
+            progress(len(parts))
+    return ImportedData(parts, tuple(sets), unread)
 
 
 def write_catalogue(store: Store, data: ImportedData) -> int:
@@ -188,36 +147,21 @@ def runs(root: Path, data: ImportedData, iris: Iris) -> Iterator[ImportedRun]:
             yield run
 
 
-def _read_part(root: Path, collection: str, name: str) -> ImportedPart:
+def _read_part(root: Path, collection: str, name: str, sets: Iterable[ResponseSet]) -> ImportedPart:
     part = text2kgbench.read_part(root, collection, name)
-    imported = ImportedPart(part)
+    imported = ImportedPart(part, problems=problems(part))
     for split in ("test", "unseen"):
         if getattr(part, split):
             task = imported.tasks[split] = part_task(part, split)
             imported.cases[split] = list(text2kg.part_cases(task, SUITE, part))
-    return imported
-
-
-def _check_part(root: Path, collection: str, name: str, sets: Iterable[ResponseSet]) -> _Checked:
-    imported = _read_part(root, collection, name)
-    part_problems = problems(imported.part)
-    checked = _Checked(collection, name, imported.tasks, part_problems)
     for responses in sets:
         answers = responses.read_ontology(name)
-        part_problems += _response_problems(imported, responses, answers)
-        known = list(_case_responses(imported, responses, answers))
-        key = responses.model, responses.split
-        checked.known[key] = len(known)
-        checked.unjudged[key] = sum(response.metrics is None for response in known)
-    return checked
-
-
-def _case_responses(
-    imported: ImportedPart, responses: ResponseSet, answers: OntologyResponses
-) -> Iterator[Response]:
-    """Yield the responses to sentences that are cases."""
-    ids = {str(case.uid) for case in imported.cases.get(responses.split, ())}
-    return (response for response in answers.responses if response.id in ids)
+        ids = {str(case.uid) for case in imported.cases.get(responses.split, ())}
+        imported.problems += _response_problems(part, responses, answers, ids)
+        imported.responses[responses.model, responses.split] = [
+            response for response in answers.responses if response.id in ids
+        ]
+    return imported
 
 
 def _with_verified(imported: ImportedPart) -> dict[str, list[Case]]:
@@ -228,14 +172,13 @@ def _with_verified(imported: ImportedPart) -> dict[str, list[Case]]:
 
 
 def _response_problems(
-    imported: ImportedPart, responses: ResponseSet, answers: OntologyResponses
+    part: Part, responses: ResponseSet, answers: OntologyResponses, case_ids: set[str]
 ) -> Iterator[Problem]:
     ids = {response.id for response in answers.responses}
     yield from answers.problems
-    case_ids = {str(case.uid) for case in imported.cases.get(responses.split, ())}
     where = f"{responses.model}, {responses.split}"
     if missing := len(case_ids - ids):
-        yield Problem("missing-response", imported.part.ontology.id, f"{missing} of {where}")
+        yield Problem("missing-response", part.ontology.id, f"{missing} of {where}")
     for unknown in sorted(ids - case_ids):
         yield Problem("unknown-response-id", unknown, where)
 
@@ -243,17 +186,19 @@ def _response_problems(
 class _Conversion:
     """Converts one set of responses."""
 
-    def __init__(self, root: Path, iris: Iris, responses: ResponseSet, parts: Parts) -> None:
+    def __init__(
+        self, root: Path, iris: Iris, responses: ResponseSet, parts: Iterable[ImportedPart]
+    ) -> None:
         self._root = root
         self._iris = iris
         self._set = responses
-        self._parts = parts
-        indices = {
-            checked.name: index
-            for index, checked in enumerate(parts.checked)
-            if checked.collection == responses.collection and responses.split in checked.tasks
+        by_name = {
+            imported.part.name: imported
+            for imported in parts
+            if imported.part.collection == responses.collection
+            and responses.split in imported.tasks
         }
-        self._indices = {name: indices[name] for name in responses.files if name in indices}
+        self._parts = [by_name[name] for name in responses.files if name in by_name]
         self._source = f"Text2KGBench {responses.collection} {responses.model} {responses.split}"
         self._digest = responses.digest()
         self._run_id = id_from(f"{self._source}/{self._digest}")
@@ -266,11 +211,10 @@ class _Conversion:
         self._wording = text2kgbench_prompts.wording(root, responses.collection, responses.split)
 
     def run(self) -> ImportedRun:
-        checked = [self._parts.checked[index] for index in self._indices.values()]
         key = self._set.model, self._set.split
-        number = sum(part.known[key] for part in checked)
-        unjudged = sum(part.unjudged[key] for part in checked)
-        tasks = {part.tasks[self._set.split].iri: part.tasks[self._set.split] for part in checked}
+        known = [response for imported in self._parts for response in imported.responses[key]]
+        unjudged = sum(response.metrics is None for response in known)
+        tasks = {task.iri: task for task in (part.tasks[self._set.split] for part in self._parts)}
         return ImportedRun(
             source=self._source,
             digest=self._digest,
@@ -286,9 +230,9 @@ class _Conversion:
             versions={},
             models={self._model.iri: ImportedModel(self._model, (self._set.model,))},
             undeclared_metrics={},
-            items=Repeatable(self._items, number),
+            items=Repeatable(self._items, len(known)),
             unjudged=Repeatable(self._unjudged, unjudged),
-            is_judged=unjudged < number,
+            is_judged=unjudged < len(known),
         )
 
     def _items(self) -> Iterator[tuple[Dialogue, tuple[Evaluation, ...]]]:
@@ -302,15 +246,11 @@ class _Conversion:
 
     def _dialogues(self) -> Iterator[tuple[Dialogue, Case, Response]]:
         split = self._set.split
-        for name, index in self._indices.items():
-            imported = self._parts[index]
-            task, cases = (
-                imported.tasks[split],
-                {str(case.uid): case for case in imported.cases[split]},
-            )
+        for imported in self._parts:
+            task = imported.tasks[split]
+            cases = {str(case.uid): case for case in imported.cases[split]}
             prompts = self._prompts(imported.part, cases)
-            known = _case_responses(imported, self._set, self._set.read_ontology(name))
-            for iteration, response in enumerate(known):
+            for iteration, response in enumerate(imported.responses[self._set.model, split]):
                 case = cases[response.id]
                 dialogue = self._dialogue(task, case, iteration, response, prompts)
                 yield dialogue, case, response

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from kgbench.mapping import json_path, xml_path
@@ -51,9 +51,8 @@ class Sources:
         text = self._text(source.name)
         key = (source.kind, source.name)
         if key not in self._parsed:
-            self._parsed[key] = _PARSERS[source.kind](source.name, text)
-        iterated = _ITERATORS[source.kind](self._parsed[key], source, self._budget)
-        for record in iterated:
+            self._parsed[key] = _FILES[source.kind](source.name, text)
+        for record in self._parsed[key].records(source, self._budget):
             self._budget.spend("records")
             yield record
 
@@ -89,6 +88,20 @@ class _CsvRow:
         return [Value(cell)] if cell and cell not in self._nulls else []
 
 
+class _CsvFile:
+    """The rows of a CSV file."""
+
+    def __init__(self, name: str, text: str) -> None:
+        try:
+            header, *rows = csv.reader(io.StringIO(text), strict=True)
+            self._rows = [dict(zip(header, row, strict=True)) for row in rows if row]
+        except (csv.Error, ValueError) as error:
+            raise MappingError(f"{name} is no CSV file with a header: {error}") from None
+
+    def records(self, source: LogicalSource, _: Budget) -> Iterator[Record]:
+        return (_CsvRow(row, source.nulls) for row in self._rows)
+
+
 class _JsonPart:
     """A value of a JSON document."""
 
@@ -110,6 +123,28 @@ class _JsonPart:
         return values
 
 
+def _json_value(value: Any) -> Value:
+    if isinstance(value, bool):
+        return Value(str(value).lower(), XSD.boolean)
+    if isinstance(value, int):
+        return Value(str(value), XSD.integer)
+    return Value(str(value), XSD.double) if isinstance(value, json_path.Number) else Value(value)
+
+
+class _JsonFile:
+    """A JSON document."""
+
+    def __init__(self, name: str, text: str) -> None:
+        try:
+            self._document = json.loads(text, parse_float=json_path.Number)
+        except (ValueError, RecursionError) as error:
+            raise MappingError(f"{name} is no JSON: {error}") from None
+
+    def records(self, source: LogicalSource, budget: Budget) -> Iterator[Record]:
+        nodes = json_path.select(source.iterator or "", self._document)
+        return (_JsonPart(node, source.nulls, budget) for node in nodes)
+
+
 class _XmlPart:
     """An element of an XML document."""
 
@@ -125,63 +160,20 @@ class _XmlPart:
         return [Value(text) for text in texts if text and text not in self._nulls]
 
 
-def _json_value(value: Any) -> Value:
-    if isinstance(value, bool):
-        return Value(str(value).lower(), XSD.boolean)
-    if isinstance(value, int):
-        return Value(str(value), XSD.integer)
-    return Value(str(value), XSD.double) if isinstance(value, json_path.Number) else Value(value)
+class _XmlFile:
+    """An XML document."""
+
+    def __init__(self, name: str, text: str) -> None:
+        if "<!DOCTYPE" in text:
+            raise MappingError(f"{name} has a document type declaration, which is not read")
+        try:
+            self._document = xml_path.Document(text)
+        except xml_path.Malformed as error:
+            raise MappingError(f"{name} is no XML: {error}") from None
+
+    def records(self, source: LogicalSource, _: Budget) -> Iterator[Record]:
+        nodes = self._document.elements(source.iterator or "")
+        return (_XmlPart(self._document, node, source.nulls) for node in nodes)
 
 
-def _parse_csv(name: str, text: str) -> list[dict[str, str]]:
-    try:
-        header, *rows = csv.reader(io.StringIO(text), strict=True)
-        return [dict(zip(header, row, strict=True)) for row in rows if row]
-    except (csv.Error, ValueError) as error:
-        raise MappingError(f"{name} is no CSV file with a header: {error}") from None
-
-
-def _parse_json(name: str, text: str) -> Any:
-    try:
-        return json.loads(text, parse_float=json_path.Number)
-    except (ValueError, RecursionError) as error:
-        raise MappingError(f"{name} is no JSON: {error}") from None
-
-
-def _parse_xml(name: str, text: str) -> xml_path.Document:
-    if "<!DOCTYPE" in text:
-        raise MappingError(f"{name} has a document type declaration, which is not read")
-    try:
-        return xml_path.Document(text)
-    except xml_path.Malformed as error:
-        raise MappingError(f"{name} is no XML: {error}") from None
-
-
-def _csv_rows(
-    rows: list[dict[str, str]], source: LogicalSource, _budget: Budget
-) -> Iterator[Record]:
-    return (_CsvRow(row, source.nulls) for row in rows)
-
-
-def _json_parts(document: Any, source: LogicalSource, budget: Budget) -> Iterator[Record]:
-    nodes = json_path.select(source.iterator or "", document)
-    return (_JsonPart(node, source.nulls, budget) for node in nodes)
-
-
-def _xml_parts(
-    document: xml_path.Document, source: LogicalSource, _budget: Budget
-) -> Iterator[Record]:
-    nodes = document.elements(source.iterator or "")
-    return (_XmlPart(document, node, source.nulls) for node in nodes)
-
-
-_PARSERS: Final[dict[str, Callable[[str, str], Any]]] = {
-    "csv": _parse_csv,
-    "json": _parse_json,
-    "xml": _parse_xml,
-}
-_ITERATORS: Final[dict[str, Callable[[Any, LogicalSource, Budget], Iterator[Record]]]] = {
-    "csv": _csv_rows,
-    "json": _json_parts,
-    "xml": _xml_parts,
-}
+_FILES: Final = {"csv": _CsvFile, "json": _JsonFile, "xml": _XmlFile}

@@ -60,24 +60,15 @@ def _each(component: str, holds: Callable[[Data, Term], bool], message: str) -> 
     return Constraint(component, check)
 
 
-def _min_count(value: Term) -> Constraint:
-    least = int(value.value)
+def _counted(component: str, number: Term, *, is_least: bool) -> Constraint:
+    limit = int(number.value)
+    words = "needs at least" if is_least else "may have at most"
 
     def check(_: Data, __: Term, values: list[Term]) -> Broken:
-        if len(values) < least:
-            yield Breach(None, f"has {len(values)} values, needs at least {least}")
+        if len(values) < limit if is_least else len(values) > limit:
+            yield Breach(None, f"has {len(values)} values, {words} {limit}")
 
-    return Constraint("MinCount", check)
-
-
-def _max_count(value: Term) -> Constraint:
-    most = int(value.value)
-
-    def check(_: Data, __: Term, values: list[Term]) -> Broken:
-        if len(values) > most:
-            yield Breach(None, f"has {len(values)} values, may have at most {most}")
-
-    return Constraint("MaxCount", check)
+    return Constraint(component, check)
 
 
 def _datatype(datatype: Term) -> Constraint:
@@ -100,32 +91,15 @@ KINDS: Mapping[str, tuple[type, ...]] = {
 """The types of the terms of each node kind."""
 
 
-def _node_kind(kind: Term) -> Constraint:
-    kinds = KINDS[kind.value]
-    return _each("NodeKind", lambda _, v: isinstance(v, kinds), f"is not a {compact(kind.value)}")
+def _length(component: str, number: Term, *, is_least: bool) -> Constraint:
+    limit = int(number.value)
 
+    def holds(_: Data, value: Term) -> bool:
+        if isinstance(value, ox.BlankNode):
+            return False
+        return len(value.value) >= limit if is_least else len(value.value) <= limit
 
-def _class(cls: Term) -> Constraint:
-    def holds(data: Data, value: Term) -> bool:
-        return data.is_a(value, cls)
-
-    return _each("Class", holds, f"is not described as a {compact(cls.value)}")
-
-
-def _length(component: str, holds: Callable[[int], bool], message: str) -> Constraint:
-    return _each(
-        component, lambda _, v: not isinstance(v, ox.BlankNode) and holds(len(v.value)), message
-    )
-
-
-def _min_length(value: Term) -> Constraint:
-    least = int(value.value)
-    return _length("MinLength", lambda length: length >= least, f"is shorter than {least}")
-
-
-def _max_length(value: Term) -> Constraint:
-    most = int(value.value)
-    return _length("MaxLength", lambda length: length <= most, f"is longer than {most}")
+    return _each(component, holds, f"is {'shorter' if is_least else 'longer'} than {limit}")
 
 
 def _bound(component: str, words: str, *, above: bool, strict: bool, bound: Term) -> Constraint:
@@ -188,13 +162,17 @@ def _ordered(component: str, other: Term, *, strict: bool) -> Constraint:
 
 
 SIMPLE: Mapping[str, Callable[[Term], Constraint]] = {
-    "minCount": _min_count,
-    "maxCount": _max_count,
+    "minCount": lambda v: _counted("MinCount", v, is_least=True),
+    "maxCount": lambda v: _counted("MaxCount", v, is_least=False),
     "datatype": _datatype,
-    "nodeKind": _node_kind,
-    "class": _class,
-    "minLength": _min_length,
-    "maxLength": _max_length,
+    "nodeKind": lambda v: _each(
+        "NodeKind", lambda _, t: isinstance(t, KINDS[v.value]), f"is not a {compact(v.value)}"
+    ),
+    "class": lambda v: _each(
+        "Class", lambda data, t: data.is_a(t, v), f"is not described as a {compact(v.value)}"
+    ),
+    "minLength": lambda v: _length("MinLength", v, is_least=True),
+    "maxLength": lambda v: _length("MaxLength", v, is_least=False),
     "hasValue": _has_value,
     "uniqueLang": _unique_lang,
     "equals": _equals,
@@ -230,13 +208,6 @@ def pattern(text: str, flags: str) -> Constraint:
     return _each("Pattern", holds, f"does not match {text}")
 
 
-def _one_of(members: list[Term]) -> Constraint:
-    """Require values to be among ``members``."""
-    known = frozenset(members)
-    choices = ", ".join(term_text(member) for member in members)
-    return _each("In", lambda _, v: v in known, f"is none of {choices}")
-
-
 def _language_in(tags: list[Term]) -> Constraint:
     """Require texts in one of some languages (basic filtering, RFC 4647, section 3.3.1)."""
     ranges = [tag.value for tag in tags]
@@ -253,7 +224,9 @@ def _language_in(tags: list[Term]) -> Constraint:
 
 
 OF_LISTS: Mapping[str, Callable[[list[Term]], Constraint]] = {
-    "in": _one_of,
+    "in": lambda members: _each(
+        "In", lambda _, v: v in members, f"is none of {', '.join(map(term_text, members))}"
+    ),
     "languageIn": _language_in,
 }
 
@@ -282,20 +255,13 @@ def conforms(shape: Shape, data: Data, value: Term) -> bool:
     )
 
 
-def node_constraint(shape: Shape) -> Constraint:
-    """Require values to conform to a shape."""
-    holds = partial(conforms, shape)
-    return _each("Node", holds, f"does not conform to {shape.name}")._replace(inner=shape)
-
-
-def not_constraint(shape: Shape) -> Constraint:
-    """Require values not to conform to a shape."""
-    return _each("Not", lambda d, v: not conforms(shape, d, v), f"conforms to {shape.name}")
-
-
 OF_SHAPES: Mapping[str, Callable[[Shape], Constraint]] = {
-    "node": node_constraint,
-    "not": not_constraint,
+    "node": lambda shape: _each(
+        "Node", partial(conforms, shape), f"does not conform to {shape.name}"
+    )._replace(inner=shape),
+    "not": lambda shape: _each(
+        "Not", lambda data, v: not conforms(shape, data, v), f"conforms to {shape.name}"
+    ),
 }
 
 

@@ -21,9 +21,9 @@ from kgbench.importers.load import load
 from kgbench.plugins.inspect import files as inspect_files
 from kgbench.plugins.inspect import logs as inspect_logs
 from kgbench.store import EmbeddedStore
-from kgbench.validation import Data, complaints, result_shapes
 from tests.support import inspect_log, text2kg_data
 from tests.support.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
+from tests.support.validation import assert_conforms
 
 ONE, ROUNDS = "RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"
 RECORDS = (record_v1(), record_v2(), record_v3(), dialogue_v3())
@@ -60,12 +60,6 @@ def changed(draw: Any, whole: Any) -> Any:
     else:
         place[path[-1]] = copy.deepcopy(value)
     return made
-
-
-def wrong(store: EmbeddedStore) -> list[str]:
-    """Return the violations of the result shapes in a store."""
-    data = Data(store._store)
-    return list(map(str, complaints(data, result_shapes(data))))
 
 
 @pytest.fixture
@@ -106,7 +100,7 @@ def test_any_record_is_imported_or_refused(store):
             assert load(store, run).dialogues == 1
 
     take()
-    assert wrong(store) == []
+    assert_conforms(store)
 
 
 def test_any_log_is_imported_or_refused(store, folder, logs):
@@ -124,7 +118,7 @@ def test_any_log_is_imported_or_refused(store, folder, logs):
         assert load(store, found.run).dialogues > 0
 
     take()
-    assert wrong(store) == []
+    assert_conforms(store)
 
 
 @pytest.fixture(scope="module")
@@ -153,4 +147,4 @@ def test_any_data_set_is_imported_or_refused(root, data):
             assert str(refused)
         finally:
             path.write_text(whole)
-        assert wrong(store) == []
+        assert_conforms(store)

@@ -19,7 +19,6 @@ from kgbench.importers.load import Summary, load, load_each
 from kgbench.record import reading, turns
 from kgbench.store import EmbeddedStore, Iris, open_store
 from kgbench.store.protocol import Block
-from kgbench.validation import Data, complaints, result_shapes
 from kgbench.vocab import KGB
 from tests.support.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
 from tests.support.runs import dialogues_of
@@ -68,12 +67,6 @@ def scores(store: EmbeddedStore) -> dict[tuple[str, str, str], float]:
     }
 
 
-def conforms(store: EmbeddedStore) -> bool:
-    """Return whether a store conforms to the result shapes."""
-    data = Data(store._store)
-    return list(complaints(data, result_shapes(data))) == []
-
-
 RUNS = {
     "v1": [record_v1(), record_v1(model="Bird--parrot-2"), record_v1("FactExtractStatic")],
     "v2": [record_v2(), record_v2(label="Sparql2AnswerListOrgaJsonld")],
@@ -113,7 +106,7 @@ def test_a_case_of_two_versions_has_the_declared_shape(store: EmbeddedStore) -> 
 
     assert reading.case(store, iri) == case
     assert sum(f"<{iri}> <{KGB.taskClass}>" in quad for quad in content(store)) == 2
-    assert conforms(store)
+    assert_conforms(store)
 
 
 def test_undeclared_classes_are_described_once(store: EmbeddedStore) -> None:
@@ -121,7 +114,7 @@ def test_undeclared_classes_are_described_once(store: EmbeddedStore) -> None:
     for scores, size in (({"f1": 1}, 1), ({"combinedF1": 1}, 2), ({"mean": {"f1": 1}}, 3)):
         record = record_v3("Unknown", label="Unknown", parameters={"size": size}, scores=scores)
         load(store, the_run(record))
-    assert conforms(store)
+    assert_conforms(store)
 
 
 ODD = [
@@ -139,7 +132,7 @@ def test_odd_parameters_are_kept(store: EmbeddedStore, given: dict[str, Any]) ->
     ((iri, task),) = run.tasks.items()
 
     assert reading.task(store, iri).parameters == task.parameters == given
-    assert conforms(store)
+    assert_conforms(store)
 
 
 def test_dialogues_are_read_back_as_they_were(store: EmbeddedStore) -> None:
@@ -198,7 +191,7 @@ def test_a_state_of_code_that_is_no_commit_is_kept(store: EmbeddedStore) -> None
     run = the_run(record)
     load(store, run)
     assert (run.software.version, run.software.commit) == ("3 (v1.2+local)", None)
-    assert conforms(store)
+    assert_conforms(store)
 
 
 def test_unknown_aggregations_are_metrics_of_their_own(store: EmbeddedStore) -> None:
@@ -209,7 +202,7 @@ def test_unknown_aggregations_are_metrics_of_their_own(store: EmbeddedStore) -> 
     ]
     assert (median.name, median.aggregation, median.base) == ("median_charm", None, None)
     load(store, run)
-    assert conforms(store)
+    assert_conforms(store)
 
 
 def test_importing_twice_changes_nothing(store: EmbeddedStore) -> None:
@@ -224,8 +217,10 @@ def test_importing_twice_changes_nothing(store: EmbeddedStore) -> None:
 
 
 def test_summary_counts(store: EmbeddedStore) -> None:
-    """The summary counts dialogues, answers, labels, cases, models and scores."""
-    found = load(store, the_run(*RUNS["v3"]))
+    """Progress counts dialogues; the summary also answers, labels, cases, models and scores."""
+    seen: list[int] = []
+    found = load(store, the_run(*RUNS["v3"]), seen.append)
+    assert sum(seen) == 4
     assert found == Summary(
         source="f.json",
         run=found.run,
@@ -240,13 +235,6 @@ def test_summary_counts(store: EmbeddedStore) -> None:
         already_there=False,
     )
     assert json.loads(json.dumps(found.as_json()))["dialogues"] == 4
-
-
-def test_progress_counts_dialogues(store: EmbeddedStore) -> None:
-    """Progress is reported once for every dialogue."""
-    seen: list[int] = []
-    load(store, the_run(*RUNS["v3"]), seen.append)
-    assert sum(seen) == 4
 
 
 class Cut(Exception):

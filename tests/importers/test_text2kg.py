@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from kgbench.importers.load import load
 from kgbench.record import reading
 from kgbench.reevaluation.passes import reevaluate
 from kgbench.store.embedded import EmbeddedStore
-from kgbench.store.iris import Iris
 from tests.support import text2kg_data
 from tests.support.validation import assert_conforms
 
@@ -66,13 +64,6 @@ def test_faults_are_reported_and_kept(data: Path) -> None:
         "test-in-training": 1,
     }
     assert found.problems == Counter(kept) == Counter(expected)
-
-
-def test_what_is_written_has_the_declared_shape(data: Path) -> None:
-    """Catalogue, run and published pass conform to the result shapes."""
-    with EmbeddedStore(None) as store:
-        imported(data, store)
-        assert_conforms(store)
 
 
 def test_importing_twice_changes_nothing(data: Path) -> None:
@@ -242,62 +233,6 @@ def test_odd_sets_of_responses(data: Path) -> None:
     assert [len(evaluations) for _, evaluations in run.items] == [1, 1, 1, 0]
     prompts = [dialogue.turns[0].prompt for dialogue, _ in run.items]
     assert prompts == ["What is said of bridges?", *[text2kgbench.NO_PROMPT] * 3]
-
-
-def repeated(folder: Path, times: int) -> Path:
-    """Return a folder with one larger ontology repeated under other names."""
-    source = text2kg_data.write(folder / "one") / TOP
-    truth = (source / TRUTH).read_text().splitlines()
-    given = (source / RESPONSES).read_text().splitlines()
-    values = (source / VALUES).read_text().splitlines()
-    for number in range(times):
-        name = "bridge" + "".join(chr(97 + int(digit)) for digit in str(number))
-        for path in sorted(source.rglob("*")):
-            if not path.is_file():
-                continue
-            content = path.read_text()
-            for file, records in ((TRUTH, truth), (RESPONSES, given), (VALUES, values)):
-                if path == source / file:
-                    content = "".join(
-                        json.dumps({**json.loads(record), "id": f"{name}_{k}_{i}"}) + "\n"
-                        for k in range(60)
-                        for i, record in enumerate(records)
-                    )
-            if path == source / LISTS:
-                ids = [f"{name}_{k}_{i}" for k in range(60) for i in range(len(truth))]
-                content = json.dumps({id_: [text2kg_data.train_id(0)] for id_ in ids})
-            place = path.relative_to(source)
-            new = place.with_name(place.name.replace("1_bridge", f"{number + 1}_{name}"))
-            target = folder / "many" / TOP / new
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(content)
-    return folder / "many"
-
-
-def most_memory(folder: Path) -> tuple[int, int]:
-    """Return the peak memory of reading and converting a folder, and the number of dialogues."""
-    iris, number = Iris(), 0
-    tracemalloc.start()
-    try:
-        found = text2kgbench.read(folder)
-        for one in found.parts:
-            assert one.by_uid
-        for run in text2kgbench.runs(folder, found, iris):
-            number += sum(1 for _ in run.items)
-            assert number == len(run.items)
-        return tracemalloc.get_traced_memory()[1], number
-    finally:
-        tracemalloc.stop()
-
-
-def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
-    """Six times the ontologies need less than twice the memory."""
-    most_memory(repeated(tmp_path / "warm", 1))  # loads and caches
-    few, of_few = most_memory(repeated(tmp_path / "few", 2))
-    many, of_many = most_memory(repeated(tmp_path / "many", 12))
-
-    assert of_many == 6 * of_few > 500
-    assert many < 2 * few
 
 
 def test_lines_without_end_are_refused(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

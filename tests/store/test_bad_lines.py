@@ -14,7 +14,6 @@ from kgbench.store import Block, Iris, leases, open_reader, open_store, registry
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB
 from tests.store.proxies import AFTER, BEFORE, BUSY, HALF, KINDS, LATE, OK, Proxy
-from tests.store.test_connections import idle
 
 IRIS = Iris()
 GRAPH = IRIS.mint("runGraph", run="test")
@@ -122,14 +121,6 @@ def test_who_never_answers_is_given_up(remote, monkeypatch):
         assert len(proxy.seen) == began + 1
 
 
-def test_connections_are_kept(remote):
-    """Many writes use one connection."""
-    with Proxy(remote) as proxy, open_store(proxy.url) as store:
-        for k in range(20):
-            store.write(turn(k))
-        assert idle(store._client._http) == 1
-
-
 def _age(store, until):
     """Make the lease of a store end at ``until``."""
     lease, graph = IRIS.mint("lease"), IRIS.mint("leaseGraph")
@@ -223,17 +214,6 @@ def test_other_statuses_and_answers_do(remote):
         assert bool(store.query("ASK { GRAPH ?g { <urn:turn1> ?p ?o } }"))
         made = store.query("CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } } LIMIT 3")
         assert isinstance(made, ox.QueryTriples)
-
-
-def test_results_cut_at_a_limit_are_refused(remote):
-    """A response that the server declares as truncated is refused."""
-    with open_store(remote) as store:
-        store.write(turn(1))
-    said = {"X-SPARQL-MaxRows": "10000"}
-    with Proxy(remote) as proxy, open_reader(proxy.url) as reader:
-        proxy._change = lambda headers: {**headers, **said}
-        with pytest.raises(StoreError, match="cut its answer off"):
-            reader.query("SELECT * WHERE { GRAPH ?g { ?s ?p ?o } }")
 
 
 def test_a_refused_write_leaves_no_trace(any_store):

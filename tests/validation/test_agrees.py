@@ -12,7 +12,7 @@ import pyshacl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rdflib import SH, BNode, Graph, Literal, URIRef
+from rdflib import SH, BNode, Literal, URIRef
 
 from kgbench.errors import ResourceError
 from kgbench.store import EmbeddedStore
@@ -131,80 +131,11 @@ def test_every_mutant_is_found() -> None:
     assert missed == []
 
 
-@pytest.mark.parametrize(
-    ("shape", "data", "component"),
-    [
-        ("sh:path :p ; sh:not [ sh:class :C ]", ":a :p :c . :c a :C .", "Not"),
-        ("sh:path :p ; sh:lessThan :q", ":a :p 2 ; :q 2 .", "LessThan"),
-        ("sh:path :p ; sh:disjoint :q", ":a :p 2 ; :q 2 .", "Disjoint"),
-        ("sh:path :p ; sh:maxLength 1", ":a :p 'ab' .", "MaxLength"),
-        ("sh:path :p ; sh:maxExclusive 2", ":a :p 2.0 .", "MaxExclusive"),
-        ("sh:path :p ; sh:minExclusive 2", ":a :p 2e0 .", "MinExclusive"),
-        ("sh:path :p ; sh:and ( [ sh:class :C ] [ sh:class :D ] )", ":a :p :c . :c a :C .", "And"),
-        ("sh:path :p ; sh:pattern '^B$' ; sh:flags 'i'", ":a :p 'c' .", "Pattern"),
-        ("sh:path [ sh:oneOrMorePath :p ] ; sh:class :C", ":a :p :b . :b :p :a .", "Class"),
-        ("sh:path [ sh:zeroOrOnePath :p ] ; sh:maxCount 1", ":a :p :b .", "MaxCount"),
-        (
-            "sh:path [ sh:alternativePath ( :p :q ) ] ; sh:maxCount 1",
-            ":a :p 1 ; :q 2 .",
-            "MaxCount",
-        ),
-        (
-            "sh:path :p ; sh:qualifiedValueShape [ sh:class :C ] ; sh:qualifiedMaxCount 0",
-            ":a :p :c . :c a :D . :D <http://www.w3.org/2000/01/rdf-schema#subClassOf> :C .",
-            "QualifiedMaxCount",
-        ),
-    ],
-)
-def test_components_beyond_our_shapes(shape: str, data: str, component: str) -> None:
-    """Components of SHACL core that the result shapes do not use are checked, too."""
-    rules = f"{PREFIXES} :s a sh:PropertyShape ; sh:targetNode :a ; {shape} ."
-    graph, store = ox.Store(), ox.Store()
-    graph.load(rules.encode(), format=ox.RdfFormat.TURTLE)
-    store.load((PREFIXES + data).encode(), format=ox.RdfFormat.TURTLE)
-    assert {one.component for one in complaints(Data(store), compiled(graph))} == {component}
-
-
-HOLDER = ":s a sh:NodeShape ; sh:targetNode :a ; sh:property :t ."
-
-
-@pytest.mark.parametrize(
-    ("rules", "data"),
-    [
-        (":s a sh:NodeShape ; sh:targetNode :a ; sh:deactivated true ; sh:class :C .", ""),
-        (f"{HOLDER} :t sh:deactivated true ; sh:path :p ; sh:minCount 1 .", ""),
-        (":s a sh:NodeShape ; sh:targetNode :a ; sh:closed false .", ":a :p 1 ."),
-        (
-            ":s a sh:PropertyShape ; sh:targetNode :a ; sh:path :p ; sh:uniqueLang false .",
-            ":a :p 'x'@en , 'y'@en .",
-        ),
-    ],
-)
-def test_what_is_switched_off_is_silent(rules: str, data: str) -> None:
-    """A deactivated shape or constraint reports nothing, as in pySHACL."""
-    assert list(complaints(Data(loaded(data)), compiled(loaded(rules)))) == []
-    assert pyshacl.validate(parsed(data), shacl_graph=parsed(rules))[0]
-
-
 def loaded(turtle: str) -> ox.Store:
     """Return a store with some triples."""
     store = ox.Store()
     store.load((PREFIXES + turtle).encode(), format=ox.RdfFormat.TURTLE)
     return store
-
-
-def parsed(turtle: str) -> Graph:
-    """Return an rdflib graph with some triples."""
-    return Graph().parse(data=PREFIXES + turtle, format="turtle")
-
-
-def test_class_that_is_a_shape_targets_its_instances() -> None:
-    """A shape that is a class applies to members of its subclasses, even in a circle."""
-    rules = ":C a sh:NodeShape , rdfs:Class ; sh:property [ sh:path :p ; sh:minCount 1 ] ."
-    circle = ":D rdfs:subClassOf :C . :E rdfs:subClassOf :D . :C rdfs:subClassOf :E ."
-    data = f"{circle} :a a :E . :b a :C ; :p 1 ."
-    found = complaints(Data(loaded(data)), compiled(loaded(rules)))
-    assert [(str(one.focus), one.component) for one in found] == [("<urn:x:a>", "MinCount")]
 
 
 def test_complaint_has_the_name_and_severity_of_its_shape() -> None:

@@ -177,7 +177,7 @@ def test_refusals_quote_the_server(in_process, body, said):
     [
         ({"user": USER}, "go together"),
         ({"user": USER, "password": "x", "token": "y"}, "not both"),
-        ({"auth": "ntlm"}, "'digest' or 'basic'"),
+        ({"auth": "ntlm"}, "'basic' or 'digest'"),
         ({"token": "a\nb"}, "control characters"),
     ],
 )
@@ -319,15 +319,3 @@ def test_a_server_with_other_addresses(remote, more):
         assert max(len(one.body) for one in (*proxy.seen, *updates.seen)) < 60_000
         assert any(one.path.startswith("/store") for one in proxy.seen) is bool(more)
         assert {one.path for one in updates.seen} == {"/update"}
-
-
-def test_redirects_are_not_followed(remote):
-    """A redirect is not followed; the error names its target without its password."""
-    moved = {"Location": "http://ada:s3cret@127.0.0.1:9/"}
-    with (
-        Proxy(remote, guard=lambda *_: (307, moved)) as proxy,
-        pytest.raises(StoreError, match="redirects are not followed") as error,
-    ):
-        open_store(proxy.url)
-
-    assert "s3cret" not in str(error.value)

@@ -297,11 +297,11 @@ def test_refusals_show_no_secret(status):
 
 
 def test_redirects_show_no_secret(monkeypatch):
-    """The message about a redirect does not contain the token."""
+    """A redirect is not followed; the message has neither the token nor a password."""
     monkeypatch.delenv("KGBENCH_STORE_USER")
     monkeypatch.delenv("KGBENCH_STORE_PASSWORD")
     monkeypatch.setenv("KGBENCH_STORE_TOKEN", "t0ken-of-tests")
-    moved = said(302, location="https://login.example/?next=x&token=t0ken-of-tests")
+    moved = said(302, location="https://ada:s3cret@login.example/?next=x&token=t0ken-of-tests")
     with (
         client([moved]) as (made, _),
         pytest.raises(StoreError, match=r"login\.example.*redirects are not followed") as error,
@@ -309,6 +309,7 @@ def test_redirects_show_no_secret(monkeypatch):
         made.update("INSERT DATA {}")
 
     assert "t0ken" not in str(error.value)
+    assert "s3cret" not in str(error.value)
 
 
 # --- results in JSON ------------------------------------------------------------------------

@@ -118,16 +118,6 @@ def test_a_bad_query_is_a_query_error(any_store):
                 store.query(text)
 
 
-def test_a_failing_write_writes_nothing(any_store):
-    """A write with an invalid triple stores neither content nor a change stamp."""
-    with open_store(any_store) as store:
-        with pytest.raises((StoreError, SyntaxError)):
-            store.write([Block(GRAPH, [*triples(3), "<urn:s> <urn:p> no term ."])])
-
-        assert count(store) == 0
-        assert GRAPH not in registry.stamps(store)
-
-
 def test_stamps_grow_and_stay_single(any_store):
     """A graph has one change stamp, which grows with every write and after reopening."""
     seen = []
@@ -203,10 +193,10 @@ def test_bulk_loads_are_divided_and_dropped(any_store, monkeypatch):
 
 
 def test_reader_refuses_to_write(any_store):
-    """A reader refuses to write, to load and to drop."""
+    """A reader refuses to write, to load, to drop and to publish."""
     open_store(any_store).close()
     with open_reader(any_store) as reader:
-        for attempt in (reader.write, reader.bulk_load, reader.drop):
+        for attempt in (reader.write, reader.bulk_load, reader.drop, reader.publish_soon):
             with pytest.raises(StoreError, match="for reading"):
                 attempt([])
 

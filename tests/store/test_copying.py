@@ -113,23 +113,6 @@ def test_an_empty_store_is_no_source(target):
         copying.copy(empty, target)
 
 
-def test_an_interrupted_copy_is_begun_again(any_store, tmp_path):
-    """The remains of an interrupted copy are not registered, and the next copy succeeds."""
-    origin = filled(str(tmp_path / "origin"))
-
-    def stop(graph, triples):
-        raise KeyboardInterrupt
-
-    with open_reader(origin) as source:
-        with pytest.raises(KeyboardInterrupt), open_store(any_store) as target:
-            copying.copy(source, target, stop)
-        with open_reader(any_store) as left:
-            assert registry.graphs(left) == []
-        with open_store(any_store) as target:
-            copying.copy(source, target)
-    assert content(any_store) == content(origin)
-
-
 def test_a_copy_that_came_out_otherwise_is_refused(source, target, monkeypatch):
     """A copy fails if the target loses a triple."""
     load = target.bulk_load

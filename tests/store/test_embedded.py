@@ -59,13 +59,6 @@ def test_old_snapshots_are_removed_unless_they_are_read(tmp_path):
         assert len(kept) == KEPT + 1
 
 
-def test_foreign_folder_is_refused(tmp_path):
-    """A folder with other content is not turned into a store."""
-    (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(StoreError, match="has other content"):
-        open_store(str(tmp_path))
-
-
 def test_file_is_refused(tmp_path):
     """A file is refused as a store."""
     (tmp_path / "f").write_text("x")

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench.cli import main
-from kgbench.errors import StoreError, WriteFailed
+from kgbench.errors import WriteFailed
 from kgbench.store import Block, open_reader, open_store, snapshots
 
 GRAPH = "https://w3id.org/kgbench/graph/run/test"
@@ -178,10 +178,3 @@ def test_snapshots_that_take_long_are_rare(monkeypatch):
     publisher.hurry()
     assert pauses.get(timeout=60) == 540
     assert not publisher.stop()
-
-
-def test_a_reader_cannot_publish(place):
-    """A reader cannot publish a snapshot."""
-    open_store(str(place)).close()
-    with open_reader(str(place)) as reader, pytest.raises(StoreError, match="opened for reading"):
-        reader.publish_soon()

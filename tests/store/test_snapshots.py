@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import time
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -53,19 +52,6 @@ def test_a_snapshot_without_its_lock_is_removed(folder, database):
     assert oldest.name not in left
     assert newest.name in left
     assert sum(name.isdecimal() for name in left) == snapshots.KEPT
-
-
-@pytest.mark.parametrize("age", [3_600, 0, -3_600])
-def test_what_a_killed_publisher_left_is_removed(folder, database, age):
-    """Unfinished snapshots are removed whatever their age, because only the owner creates any."""
-    left = folder / "7.unfinished"
-    left.mkdir()
-    (left / "data").write_text("x")
-    then = time.time() - age
-    os.utime(left, (then, then))
-    snapshots.publish(database.backup, folder)
-
-    assert not [name for name in names(folder) if "unfinished" in name]
 
 
 def test_a_store_whose_first_snapshot_is_not_there_yet(tmp_path):

@@ -275,7 +275,7 @@ def test_a_request_that_is_too_large(read):
     """A request that is too large (413) is sent once, and the error names the setting."""
     refused = [said(413, Connection="close")]
     with client(refused, read=read) as (made, server):
-        with pytest.raises(StoreError, match=r"too large.*kgb:requestLimit"):
+        with pytest.raises(StoreError, match=r"too large.*limit=BYTES"):
             made.load(GRAPH, [f'<urn:a> <urn:b> "{"x" * 20_000_000}" .'])
 
         assert len(server.seen) == 1

@@ -27,6 +27,7 @@ from kgbench.importers.text2kgbench_catalogue import (
     ontology_iri,
     part_task,
     problems,
+    turtle_differences,
 )
 from kgbench.importers.text2kgbench_responses import (
     OntologyResponses,
@@ -149,7 +150,7 @@ def runs(root: Path, data: ImportedData, iris: Iris) -> Iterator[ImportedRun]:
 
 def _read_part(root: Path, collection: str, name: str, sets: Iterable[ResponseSet]) -> ImportedPart:
     part = text2kgbench.read_part(root, collection, name)
-    imported = ImportedPart(part, problems=problems(part))
+    imported = ImportedPart(part, problems=[*problems(part), *turtle_differences(root, part)])
     for split in ("test", "unseen"):
         if getattr(part, split):
             task = imported.tasks[split] = part_task(part, split)

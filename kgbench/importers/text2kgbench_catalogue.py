@@ -10,10 +10,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
+import pyoxigraph as ox
+
+from kgbench.characters import without_bom
 from kgbench.datasets import text2kgbench
 from kgbench.datasets.text2kgbench import COLLECTIONS, Part, Sentence, all_sentences
+from kgbench.errors import ImportRefused
 from kgbench.families.text2kg_turtle import BASE, class_iri, property_iri
 from kgbench.model import Case, Json, Task
 from kgbench.rdf import digest, integer, string
@@ -36,6 +41,7 @@ KINDS = {
     "test-in-training": "a test sentence also occurs in the training data",
     "unknown-training-id": "a similarity list names a training sentence that does not exist",
     "unknown-verified-id": "a list of verified sentences names a test sentence that does not exist",
+    "turtle-differs": "the ontology's Turtle says other than its JSON",
     "missing-response": "test sentences have no stored response",
     "duplicate-response": "a sentence has several stored responses; the last one counts",
     "unknown-response-id": "a stored response belongs to no sentence",
@@ -182,6 +188,31 @@ def owl(part: Part) -> list[str]:
             if concept_id in ontology.concept_labels:
                 lines.append(f"{node} <{prop}> <{class_iri(ontology.id, concept_id)}> .")
     return lines
+
+
+def turtle_differences(root: Path, part: Part) -> list[Problem]:
+    """Compare the Turtle file of an ontology, if there is one, with its JSON.
+
+    Raises :class:`~kgbench.errors.ImportRefused` for a file that does not parse.
+    """
+    path = root / part.collection / "ontologies" / "owl" / f"ont_{part.number}_{part.name}.ttl"
+    if not path.is_file():
+        return []
+    try:
+        graph = list(ox.parse(without_bom(path.read_bytes()), ox.RdfFormat.TURTLE))
+    except (SyntaxError, ValueError, OSError) as error:
+        raise ImportRefused(f"{path} is not valid Turtle: {error}") from error
+    triples = {f"{quad.subject} {quad.predicate} {quad.object} ." for quad in graph}
+    terms = {ox.NamedNode(OWL.Class), ox.NamedNode(OWL.ObjectProperty)}
+    named = {quad.subject for quad in graph if quad.object in terms}
+    theirs = {line for line in triples if any(line.startswith(f"{node} ") for node in named)}
+    ours = {line for line in owl(part) if RDFS.isDefinedBy not in line and "#" in line.split()[0]}
+    only_json = [f"only in JSON: {line}" for line in sorted(ours - theirs)]
+    only_turtle = [f"only in Turtle: {line}" for line in sorted(theirs - ours)]
+    return [
+        Problem("turtle-differs", part.ontology.id, difference)
+        for difference in (*only_json, *only_turtle)
+    ]
 
 
 def _term(node: str, kind: str, label: str, ontology: str) -> list[str]:

@@ -63,6 +63,8 @@ def test_faults_are_reported_and_kept(data: Path) -> None:
         "relation-outside-ontology": 1,
         "test-in-training": 1,
     }
+    expected["turtle-differs"] = found.problems["turtle-differs"]
+    assert expected["turtle-differs"] > 1
     assert found.problems == Counter(kept) == Counter(expected)
 
 
@@ -148,6 +150,7 @@ DAMAGE = {
     "label of no text": (ONTOLOGY, NO_LABEL, "is not an ontology: 7 is missing or misplaced"),
     "triples of no objects": (TRUTH, NO_TRIPLES, "jsonl:1: triples is not a list of objects"),
     "lists of no ids": (LISTS, b'{"a": [1]}', "is not an object of lists of sentence ids"),
+    "broken Turtle": ("ontologies/owl/ont_1_bridge.ttl", b"<a> <b", "is not valid Turtle"),
     "nothing said": (RESPONSES, b'{"id": "a"}', "jsonl:1: response is missing or not a string"),
 }
 
@@ -195,6 +198,7 @@ def test_odd_sets_of_responses(data: Path) -> None:
     (top / "baselines/prompts").mkdir()
     prompt = {"id": "ont_1_bridge_test_1", "prompt": "What is said of bridges?"}
     (top / "baselines/prompts/ont_1_bridge_prompts.jsonl").write_text(lines(prompt))
+    (top / "ontologies/owl/ont_1_bridge.ttl").unlink()
 
     with EmbeddedStore(None) as store:
         found = imported(data, store)

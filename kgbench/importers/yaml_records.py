@@ -16,10 +16,10 @@ from typing import Any
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
-MAX_BYTES = 1 << 23
+MAX_BYTES = 1 << 22
 """The largest file, which is read as a whole (bytes)."""
 
-MAX_WEIGHT = 1 << 24
+MAX_WEIGHT = 1 << 23
 """The limit for all values of a file, aliases counted: characters plus values."""
 
 _MAX_DEPTH = 100

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import codecs
-import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
+from kgbench.characters import BOM
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
@@ -70,7 +70,7 @@ class _Text:
         self.window = ""
         self.at = 0
         self._parts = parts
-        self._dropped = 0  # characters before the window
+        self._dropped = _Position()
         self._decoder = json.JSONDecoder(strict=False, parse_constant=str)
 
     def peek(self) -> str:
@@ -110,7 +110,10 @@ class _Text:
 
     def refused(self, message: str, at: int) -> ImportRefused:
         """Make the error for a text that is not JSON at the position ``at`` of the window."""
-        return ImportRefused(f"{self.name}: not JSON: {message} (char {self._dropped + at})")
+        line, column, character = self._dropped.after(self.window[:at])
+        return ImportRefused(
+            f"{self.name}: not JSON: {message}: line {line} column {column} (char {character})"
+        )
 
     def _grow(self) -> bool:
         """Read until the number of unread characters has doubled; return ``False`` at the end.
@@ -126,23 +129,59 @@ class _Text:
                 break
         if not size:
             return False
-        self._dropped += self.at
+        self._dropped.advance(self.window[: self.at])
         self.window, self.at = "".join(parts), 0
         return True
 
 
+class _Position:
+    """The position of the window in the text."""
+
+    def __init__(self) -> None:
+        self._lines = self._characters = self._line_start = 0
+
+    def advance(self, text: str) -> None:
+        """Advance by ``text``."""
+        line_end = text.rfind("\n")
+        if line_end >= 0:
+            self._lines += text.count("\n")
+            self._line_start = self._characters + line_end + 1
+        self._characters += len(text)
+
+    def after(self, text: str) -> tuple[int, int, int]:
+        """Return line and column (from 1) and character (from 0) of the position after ``text``."""
+        character = self._characters + len(text)
+        line_end = text.rfind("\n")
+        start = self._line_start if line_end < 0 else self._characters + line_end + 1
+        return self._lines + text.count("\n") + 1, character - start + 1, character
+
+
 def _decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
-    """Decode ``chunks`` of UTF-8, which may begin with a byte order mark."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogatepass")
-    read = 0
-    for chunk in itertools.chain(filter(None, chunks), [b""]):
+    """Decode ``chunks`` in the encoding that the first bytes of a JSON text reveal."""
+    decoder: codecs.IncrementalDecoder | None = None
+    encoding, first, start = "", b"", 0
+    for chunk in _with_end_mark(chunks):
+        if decoder is None:
+            first += chunk
+            if len(first) < 4 and chunk:  # noqa: PLR2004 - bytes that the detection needs
+                continue
+            encoding = json.detect_encoding(first)
+            decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+            chunk, first = first, b""  # noqa: PLW2901 - the bytes that were held back
         pending = len(decoder.getstate()[0])
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
+            at = start - pending + error.start
             raise ImportRefused(
-                f"{name}: not a JSON text: byte {read - pending + error.start} is not valid UTF-8"
+                f"{name}: not a JSON text: byte {at} is not valid {error.encoding}"
             ) from None
-        read += len(chunk)
+        start += len(chunk)
         if text:
-            yield text
+            yield text.removeprefix(BOM) if start == len(chunk) else text
+
+
+def _with_end_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the chunks that are not empty, then an empty one as an end mark."""
+    yield from filter(None, chunks)
+    yield b""

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading of a YAML sequence that Python's YAML dumper wrote, as LLM-KG-Bench did in December 2023.
+"""Incremental reading of the elements of a YAML sequence written by Python's YAML dumper.
 
-The tags name Python objects. No such object is created: a tagged mapping becomes a JSON object, a
-tuple a list, a time span the same text as in the JSON form of the results. The parser gives nodes,
-of which an alias is the one of its anchor; the total size of the values is limited.
+LLM-KG-Bench wrote some results as YAML with tags of Python objects. No such object is created: a
+tagged mapping becomes a JSON object, a tuple a list, a time span the same text as in the JSON form
+of the results. Values are built from the parser's events. An alias gives the value of its anchor;
+the total size of aliases is limited.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,38 +18,36 @@ from typing import Any
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 
-MAX_BYTES = 1 << 22
-"""The largest file, which is read as a whole (bytes)."""
-
-MAX_WEIGHT = 1 << 23
-"""The limit for all values of a file, aliases counted: characters plus values."""
+MAX_WEIGHT = 1 << 26
+"""The limit for an element, and for all anchored values together: characters plus values."""
 
 _MAX_DEPTH = 100
 _CORE = "tag:yaml.org,2002:"
-_OBJECT = ("python/object:", "python/object/new:")
-_TIME_SPAN = "python/object/apply:datetime.timedelta"
-_MAPPINGS = ("map", "python/dict")
-_SEQUENCES = ("seq", "python/tuple", "python/list")
-_TEXTS = ("!", "str", "python/str", "python/unicode")
+_PYTHON = f"{_CORE}python/"
+_TIME_SPAN = f"{_PYTHON}object/apply:datetime.timedelta"
+_MAPPINGS = (f"{_PYTHON}object:", f"{_PYTHON}object/new:", f"{_PYTHON}dict")
+_SEQUENCES = (f"{_PYTHON}tuple", f"{_PYTHON}list", f"{_PYTHON}object/new:")
+_TEXTS = (f"{_CORE}str", f"{_PYTHON}str", f"{_PYTHON}unicode", "!")
+_PLAIN = {f"{_CORE}{kind}" for kind in ("null", "bool", "int", "float", "timestamp")}
+_WORDS: dict[str, Json] = {"null": None, "~": None, "": None, "true": True, "false": False}
+_INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
+_DECIMAL = re.compile(r"[-+]?[0-9]{1,400}\.[0-9]{0,400}([eE][-+]?[0-9]{1,4})?")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[-+]\d\d:\d\d)?)?")
 
 
 def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
     """Read the elements of a YAML sequence from ``chunks``, the bytes of the file ``name``.
 
-    Raises :class:`~kgbench.errors.ImportRefused`, with a line, if the file is not a YAML sequence,
-    for unexpected tags, and for values that JSON cannot represent.
+    One element and the anchored values are in memory. Raises
+    :class:`~kgbench.errors.ImportRefused`, with a line, if the file is not a YAML sequence, for
+    unexpected tags, and for values that JSON cannot represent.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    content = b""
-    for chunk in chunks:
-        content += chunk
-        if len(content) > MAX_BYTES:
-            raise ImportRefused(f"{name}: larger than {MAX_BYTES} bytes, the most of a YAML file")
     try:
-        document = YAML(typ="safe", pure=True).compose(content)
-        yield from _Values(name).elements(document)
+        yield from _Reader(YAML(typ="safe", pure=True).parse(_Stream(chunks)), name).elements()
     except MarkedYAMLError as error:
         mark = error.problem_mark
         location = "" if mark is None else f" in line {mark.line + 1}"
@@ -63,87 +63,145 @@ def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
         raise ImportRefused(f"{name}: not YAML ({type(error).__name__})") from None
 
 
-class _Values:
-    """Makes the values of nodes, and limits their total weight."""
+class _Stream:
+    """A readable stream over chunks of bytes."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._pending = b""
+
+    def read(self, size: int) -> bytes:
+        """Read at most ``size`` bytes; return ``b""`` at the end."""
+        while not self._pending:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return b""
+            self._pending = chunk
+        data, self._pending = self._pending[:size], self._pending[size:]
+        return data
+
+
+class _Reader:
+    """Builds values from events, and limits the weight (characters plus values) of an element."""
+
+    def __init__(self, events: Iterator[Any], name: str) -> None:
+        self._events = events
         self._name = name
         self._weight = 0
+        self._anchored = 0
+        self._anchors: dict[str, tuple[Json, int]] = {}
 
-    def elements(self, document: Any) -> Iterator[Json]:
+    def elements(self) -> Iterator[Json]:
         """Yield the elements of the top-level sequence."""
-        if document is None:
+        self._next()  # the start of the stream
+        if _is(self._next(), "StreamEnd"):
             raise ImportRefused(f"{self._name}: the file is empty")
-        if document.id != "sequence":
-            kind = "an object" if document.id == "mapping" else "a single value"
+        top = self._next()
+        if not _is(top, "SequenceStart"):
+            kind = "an object" if _is(top, "MappingStart") else "a single value"
             raise ImportRefused(
                 f"{self._name}: a list of records was expected, found {kind}: give the result "
                 f"file of a run"
             )
-        for node in document.value:
-            yield self._value(node, 1)
+        while not _is(event := self._next(), "SequenceEnd"):
+            self._weight = 0
+            yield self._node(event, 0)
+        self._next()  # the end of the document
+        if not _is(after := self._next(), "StreamEnd"):
+            raise self._refused(after, "a second document starts")
 
-    def _value(self, node: Any, depth: int) -> Json:
+    def _next(self) -> Any:
+        return next(self._events)
+
+    def _node(self, event: Any, depth: int) -> Json:
         if depth > _MAX_DEPTH:
             raise ImportRefused(f"{self._name}: not a result file: nested too deeply")
-        self._weight += 1 + len(node.value)
+        if _is(event, "Alias"):
+            value, weight = self._anchors.get(event.anchor, (None, 0))
+            if not weight:
+                raise self._refused(event, "the alias precedes its anchor or is inside its value")
+            self._add_weight(event, weight)
+            return value
+        before = self._weight
+        self._add_weight(event, 1)
+        tag = None if event.ctag is None else str(event.ctag)
+        if _is(event, "Scalar"):
+            self._add_weight(event, len(event.value))
+            value = self._scalar(event, tag)
+        elif _is(event, "SequenceStart"):
+            value = self._sequence(event, tag, depth)
+        else:
+            value = self._mapping(event, tag, depth)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (value, self._weight - before)
+            self._anchored += self._weight - before
+            if self._anchored > MAX_WEIGHT:
+                raise self._refused(event, "the anchored values are too many")
+        return value
+
+    def _add_weight(self, event: Any, weight: int) -> None:
+        self._weight += weight
         if self._weight > MAX_WEIGHT:
-            raise self._refused(node, "the values are too large, aliases counted")
-        tag = str(node.tag).removeprefix(_CORE)
-        if node.id == "scalar":
-            return self._scalar(node, tag)
-        if node.id == "sequence":
-            items = [self._value(item, depth + 1) for item in node.value]
-            if tag == _TIME_SPAN:
-                return self._time_span(node, items)
-            if tag in _SEQUENCES or tag.startswith(_OBJECT):
-                return items
-        elif tag in (*_MAPPINGS, "set") or tag.startswith(_OBJECT):
-            members = {
-                self._key(key, depth): self._value(value, depth + 1) for key, value in node.value
-            }
-            return list(members) if tag == "set" else members
-        raise self._unknown_tag(node, tag)
+            raise self._refused(event, "the record is too large, aliases counted")
 
-    def _key(self, node: Any, depth: int) -> str:
-        key = self._value(node, depth + 1)
-        if isinstance(key, bool) or not isinstance(key, str | int):
-            raise self._refused(node, "a key is neither a string nor an integer")
-        return str(key)
+    def _sequence(self, event: Any, tag: str | None, depth: int) -> Json:
+        values = []
+        while not _is(item := self._next(), "SequenceEnd"):
+            values.append(self._node(item, depth + 1))
+        if tag == _TIME_SPAN:
+            return self._time_span(event, values)
+        if tag in {None, "!", f"{_CORE}seq"} or str(tag).startswith(_SEQUENCES):
+            return values
+        raise self._unknown_tag(event, tag)
 
-    def _scalar(self, node: Any, tag: str) -> Json:
-        text: str = node.value
-        if tag in _TEXTS:
+    def _mapping(self, event: Any, tag: str | None, depth: int) -> Json:
+        values: dict[str, Json] = {}
+        while not _is(item := self._next(), "MappingEnd"):
+            key = self._node(item, depth + 1)
+            if isinstance(key, bool) or not isinstance(key, str | int):
+                raise self._refused(item, "a key is neither a string nor an integer")
+            values[str(key)] = self._node(self._next(), depth + 1)
+        if tag == f"{_CORE}set":
+            return list(values)
+        if tag in {None, "!", f"{_CORE}map"} or str(tag).startswith(_MAPPINGS):
+            return values
+        raise self._unknown_tag(event, tag)
+
+    def _scalar(self, event: Any, tag: str | None) -> Json:
+        text: str = event.value
+        if tag in _TEXTS or (tag is None and not event.implicit[0]):
             return text
-        if tag == "null":
-            return None
-        if tag == "bool":
-            return text.lower() == "true"
-        if tag == "int":
-            return int(text)
-        if tag == "float":
-            number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-            # Otherwise one of json_records.NOT_FINITE.
-            return number if abs(number) < float("inf") else json.dumps(number)
-        if tag == "timestamp":
+        if tag is not None and tag not in _PLAIN:
+            raise self._unknown_tag(event, tag)
+        if text.lower() in _WORDS:
+            return _WORDS[text.lower()]
+        if _INTEGER.fullmatch(text) or _DECIMAL.fullmatch(text):
+            return int(text) if _INTEGER.fullmatch(text) else float(text)
+        if _NOT_FINITE.fullmatch(text):
+            return json.dumps(float(text.replace(".", "")))  # one of json_records.NOT_FINITE
+        if _MOMENT.fullmatch(text):
             return _moment(text)
-        raise self._unknown_tag(node, tag)
+        return text
 
-    def _time_span(self, node: Any, values: Sequence[Json]) -> str:
+    def _time_span(self, event: Any, values: Sequence[Json]) -> str:
         """Format ``timedelta(days, seconds, microseconds)`` as text."""
         if len(values) > 3 or any(type(v) not in {int, float} for v in values):  # noqa: PLR2004
-            raise self._refused(node, "the time span is invalid")
+            raise self._refused(event, "the time span is invalid")
         try:
             return str(timedelta(*values))
         except OverflowError:
-            raise self._refused(node, "the time span is too long") from None
+            raise self._refused(event, "the time span is too long") from None
 
-    def _unknown_tag(self, node: Any, tag: str) -> ImportRefused:
-        visible = tag[:60].encode("unicode_escape").decode("ascii")
-        return self._refused(node, f"the tag {visible} is not expected in result files")
+    def _unknown_tag(self, event: Any, tag: str | None) -> ImportRefused:
+        visible = str(tag).removeprefix(_CORE)[:60].encode("unicode_escape").decode("ascii")
+        return self._refused(event, f"the tag {visible} is not expected in result files")
 
-    def _refused(self, node: Any, reason: str) -> ImportRefused:
-        return ImportRefused(f"{self._name}: line {node.start_mark.line + 1}: {reason}")
+    def _refused(self, event: Any, reason: str) -> ImportRefused:
+        return ImportRefused(f"{self._name}: line {event.start_mark.line + 1}: {reason}")
+
+
+def _is(event: Any, kind: str) -> bool:
+    return type(event).__name__ == f"{kind}Event"
 
 
 def _moment(text: str) -> str:

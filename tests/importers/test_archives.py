@@ -166,12 +166,18 @@ def test_number_of_members_is_limited(tmp_path: Path, monkeypatch: pytest.Monkey
         open_results(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"  \n"])
-def test_empty_file_is_refused(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"  \n", "is empty"),
+    ],
+)
+def test_empty_file_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     """An empty file is refused with that reason."""
     path = tmp_path / "a.json"
     path.write_bytes(content)
-    with pytest.raises(ImportRefused, match="is empty"):
+    with pytest.raises(ImportRefused, match=message):
         open_results(path)
 
 
@@ -191,7 +197,7 @@ def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
         (b"[nan]", "not JSON"),
         (b"[" * 100_000, "nested too deeply"),
         (b"[" + b"9" * 5_000 + b"]", "not JSON"),
-        (b'["\xff\xfe"]', "byte 2 is not valid UTF-8"),
+        (b'["\xff\xfe"]', "byte 2 is not valid utf-8"),
         (b'{"a": 1}', "a list of records was expected, found an object"),
         (b'"a"', "found a text"),
         (b"null", "found null"),
@@ -207,9 +213,16 @@ def test_what_is_no_list_of_records_is_refused(content: bytes, message: str) -> 
     assert str(caught.value).startswith("a.json: ")
 
 
-def test_a_byte_order_mark_is_no_content() -> None:
-    """JSON in UTF-8 with a byte order mark is read."""
-    content = codecs.BOM_UTF8 + '["ä"]'.encode()
+@pytest.mark.parametrize(
+    "content",
+    [
+        codecs.BOM_UTF8 + '["ä"]'.encode(),
+        '["ä"]'.encode("utf-16"),
+        '["ä"]'.encode("utf-16-le"),
+    ],
+)
+def test_encodings_of_json_are_read(content: bytes) -> None:
+    """JSON in UTF-16, or in UTF-8 with a byte order mark, is read."""
     assert list(ResultFile("a.json", content).records()) == ["ä"]
 
 

@@ -26,7 +26,7 @@ from kgbench.model import Json, Outcome
 from kgbench.scores.selection import select
 from kgbench.store.embedded import EmbeddedStore
 from kgbench.store.iris import Iris
-from tests.support.archives import as_json, record_v2
+from tests.support.archives import as_json, record_v2, write_zip
 from tests.support.validation import assert_conforms
 
 _LAST = {"answerParse": 1.0, "f1measure": 0.5}
@@ -235,15 +235,15 @@ LAUGHS = "- [&a [x, x, x, x, x, x, x, x, x, x]" + "".join(
         ),
         ("- !!python/name:os.system ''", "line 1: the tag python/name:os.system"),
         ("- !local {a: 1}", "line 1: the tag !local"),
-        ("- *a", "not YAML: found undefined alias"),
-        ("- &a [*a]", "nested too deeply"),
-        (LAUGHS + "]", "too large, aliases counted"),
+        ("- *a", "not YAML|precedes its anchor"),
+        ("- &a [*a]", "precedes its anchor or is inside"),
+        (LAUGHS + "]", "too large, aliases counted|anchored values are too many"),
         ("- " + "[" * 5000, "nested too deeply"),
         ("a: 1", "a list of records was expected, found an object"),
         ("text", "found a single value"),
         ("[]", "the list of records is empty"),
         ("", "is empty"),
-        ("- 1\n---\n- 2", "not YAML: .*another document in line 2"),
+        ("- 1\n---\n- 2", "line 2: a second document"),
         ("- [a", "not YAML"),
         ("- {[1]: 2}", "a key is neither"),
         ("- \x00", "control characters"),
@@ -290,9 +290,9 @@ def test_elements_do_not_depend_on_the_chunks(
 
 
 def test_the_place_of_an_error_is_that_in_the_file() -> None:
-    """The character of an error counts from the beginning of the file."""
+    """The line, column and character of an error count from the beginning of the file."""
     content = b'[\n{"a": 1},\n{"a" 2}]'
-    with pytest.raises(ImportRefused, match=r"not JSON: .* \(char 17\)"):
+    with pytest.raises(ImportRefused, match=r"line 3 column 6 \(char 17\)"):
         list(
             json_records.read_elements((content[k : k + 1] for k in range(len(content))), "f.json")
         )
@@ -335,6 +335,15 @@ def test_memory_does_not_grow_with_the_file() -> None:
         return peak
 
     assert needed(800) < 2 * needed(100)
+
+
+def test_yaml_beside_json_is_the_same_run(tmp_path: Path) -> None:
+    """If an archive holds a result as JSON and as YAML, the JSON form is read."""
+    members = {"a_result.json": as_json([december()]), "a_result.yaml": YAML.encode()}
+    (found,) = open_results(write_zip(tmp_path / "a.zip", members))
+    assert found.name == "a.zip/a_result.json"
+    (alone,) = open_results(write_zip(tmp_path / "b.zip", {"b_result.yaml": YAML.encode()}))
+    assert list(alone.records()) == [AS_JSON]
 
 
 def test_a_file_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:

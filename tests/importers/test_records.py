@@ -7,13 +7,15 @@ import copy
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kgbench.errors import ImportRefused
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.records import read_record, round_number
 from kgbench.store.iris import Iris
-from tests.support.archives import as_json, record_v1, record_v2, record_v3
+from tests.support.archives import as_json, dialogue_v3, record_v1, record_v2, record_v3
 
 TIME = "2024-12-19T06:29:39"
 
@@ -194,3 +196,28 @@ def test_round_numbers() -> None:
     """Only plain decimal numbers are rounds; every other name is an aggregate."""
     assert [round_number(name) for name in ("0", "12")] == [0, 12]
     assert all(round_number(name) is None for name in ("00", "-1", "mean", "", "²", "٣", "1.0"))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+PATHS = [
+    *("interactions", "scores", "info", "taskInfo", "taskData", "modelId", "startTime", "duration"),
+    *("taskInfo.taskId", "taskInfo.version", "taskInfo.taskLabel", "taskInfo.taskParameter"),
+    *("scores.0", "scores.last", "info.0", "info.last", "taskSizeInfo", "reevalOriginalTime"),
+]
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=200, deadline=None)
+@given(st.sampled_from(PATHS), JSON)
+def test_any_change_is_converted_or_refused(path: str, value: Any) -> None:
+    """Whatever a field contains, the file is imported or refused with a message."""
+    file = ResultFile("f.json", as_json([changed(dialogue_v3(), path, value)]))
+    said = None
+    try:
+        (run,) = read_runs(file, Iris())
+    except ImportRefused as error:
+        said = str(error)
+    assert len(run.items) == 1 if said is None else said.startswith("f.json: ")

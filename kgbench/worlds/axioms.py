@@ -184,6 +184,21 @@ def triples(axioms: Iterable[Axiom]) -> list[ox.Triple]:
     return [quad.triple for quad in ox.parse(text, ox.RdfFormat.TURTLE)]
 
 
+def in_short(text: str, names: Mapping[str, str]) -> list[Axiom]:
+    """Return the axioms in a short notation; ``names`` are the terms that its letters stand for.
+
+    >>> in_short("symmetric p, x p y, x c", {"p": "P", "x": "a", "y": "b", "c": "C"})[1:]
+    [Axiom(kind='link', terms=('a', 'P', 'b')), Axiom(kind='type', terms=('a', 'C'))]
+    """
+    result: list[Axiom] = []
+    for item in filter(None, text.split(", ")):
+        kind, *letters = item.split(" ")
+        if kind not in KINDS:
+            kind, letters = "link" if len(letters) > 1 else "type", [kind, *letters]
+        result.append(Axiom(kind, tuple(names[letter] for letter in letters)))
+    return result
+
+
 def signature(axioms: Iterable[Axiom]) -> dict[str, list[str]]:
     """Return the classes (``c``), properties (``p``) and individuals (``i``) of axioms, sorted."""
     names_by_sort: dict[str, set[str]] = {"c": set(), "p": set(), "i": set()}

@@ -8,14 +8,19 @@ Therefore the axioms of a derivation entail its fact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kgbench.worlds.axioms import FACTS, KINDS, Axiom, axiom, signature
+from kgbench.worlds.axioms import FACTS, KINDS, Axiom, axiom, in_short, signature
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.vocabularies import Vocabulary
 
 LEVELS: Final = 5
+_SORTS: Final = {
+    letter: sort
+    for sort, letters in {"c": "cd", "p": "pqstb", "i": "ijk"}.items()
+    for letter in letters
+}
 
 
 class Recipe(NamedTuple):
@@ -63,6 +68,7 @@ class Draft:
 
     def __init__(self, vocabulary: Vocabulary, recipe: Recipe, chance: Chance) -> None:
         self.fresh = vocabulary.fresh
+        self.labels = vocabulary.labels
         self.chance = chance
         self._recipe = recipe
         self._simple: set[str] = set()
@@ -99,7 +105,7 @@ class Draft:
             if not kinds:
                 break
             kind = first if first is not None and number == 0 else self.chance.one(kinds)
-            new_axioms, needed = _BACKWARDS[kind](self, open_facts.pop(index).terms)
+            new_axioms, needed = self._step(kind, open_facts.pop(index))
             axioms += new_axioms
             open_facts += needed
         return Derivation(goal, tuple(dict.fromkeys([*axioms, *open_facts])))
@@ -118,16 +124,29 @@ class Draft:
             if len(set(noise_axiom.terms)) == len(noise_axiom.terms)
         ]
 
-    def only_simple(self, name: str) -> None:
-        """Mark a property as simple: it may not be transitive or follow from a chain (OWL 2 DL)."""
-        self._simple.add(name)
+    def named(self, letters: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+        """Draw a new name for each letter, and return them with those ``known``.
 
-    def below(self, name: str) -> str:
-        """Draw a new property to be a subproperty of ``name``; it is simple if ``name`` is."""
-        subproperty = self.fresh("p")
-        if name in self._simple:
-            self._simple.add(subproperty)
-        return subproperty
+        The letter is that of its sort or the next one; ``s`` and ``t`` are properties that may not
+        be transitive or follow from a chain (OWL 2 DL); ``b`` is a property below ``P``, for which
+        the same holds if it holds for ``P``.
+        """
+        names = dict(known)
+        for letter in letters:
+            names[letter] = name = self.fresh(_SORTS[letter])
+            if letter in "st" or (letter == "b" and names["P"] in self._simple):
+                self._simple.add(name)
+        return names
+
+    def _step(self, kind: str, goal: Axiom) -> tuple[list[Axiom], list[Axiom]]:
+        """Return axioms from which a fact follows, and the facts that they need as premises."""
+        letters, axioms, needed = _BACKWARDS[kind]
+        names = self.named(letters, dict(zip(_GOALS[goal.kind], goal.terms, strict=True)))
+        first, *others = in_short(axioms, names)
+        if kind in _EITHER_WAY:
+            terms = (*self.chance.shuffled(first.terms[:2]), *first.terms[2:])
+            first = axiom(kind, *terms)
+        return [first, *others], in_short(needed, names)
 
     def _any_name(self, sort: str, known: Mapping[str, list[str]]) -> str:
         candidates = known[sort]
@@ -142,15 +161,14 @@ class Draft:
         """Return the kinds of axioms from which a fact can follow at this level."""
         kinds = [kind for kind in _CONCLUDING[goal.kind] if kind in self._recipe.kinds]
         if "functional" in self._recipe.kinds and goal.kind != "same":
-            kinds.append(_IDENTITY)
+            kinds.append(f"{_IDENTITY} {goal.kind}")
         if goal.kind == "link" and goal.terms[1] in self._simple:
             return [kind for kind in kinds if kind not in {"transitive", "chain"}]
         return kinds
 
 
 _IDENTITY: Final = "identity"
-Step = tuple[list[Axiom], list[Axiom]]
-"""Axioms, and the facts that they need as premises."""
+"""The kind of a step that states the fact about another name of the same thing."""
 _CONCLUDING: Final[Mapping[str, tuple[str, ...]]] = {
     "type": (
         "subclass",
@@ -167,167 +185,34 @@ _CONCLUDING: Final[Mapping[str, tuple[str, ...]]] = {
     "same": ("functional", "inverse-functional", "most"),
     "different": (),
 }
-
-
-def _type(individual: str, kind: str) -> Axiom:
-    return axiom("type", individual, kind)
-
-
-def _link(subject: str, prop: str, value: str) -> Axiom:
-    return axiom("link", subject, prop, value)
-
-
-def _subclass(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    below = draft.fresh("c")
-    return [axiom("subclass", below, of)], [_type(one, below)]
-
-
-def _equivalent(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    other = draft.fresh("c")
-    return [axiom("equivalent", *draft.chance.shuffled([other, of]))], [_type(one, other)]
-
-
-def _domain(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    by = draft.fresh("p")
-    return [axiom("domain", by, of)], [_link(one, by, draft.fresh("i"))]
-
-
-def _range(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    by = draft.fresh("p")
-    return [axiom("range", by, of)], [_link(draft.fresh("i"), by, one)]
-
-
-def _intersection(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    parts = [draft.fresh("c"), draft.fresh("c")]
-    return [axiom("intersection", *parts, of)], [_type(one, part) for part in parts]
-
-
-def _union(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    part, other = draft.fresh("c"), draft.fresh("c")
-    return [axiom("union", *draft.chance.shuffled([part, other]), of)], [_type(one, part)]
-
-
-def _some(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    by, filler, value = draft.fresh("p"), draft.fresh("c"), draft.fresh("i")
-    return [axiom("some", by, filler, of)], [_link(one, by, value), _type(value, filler)]
-
-
-def _with(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    by, value = draft.fresh("p"), draft.fresh("i")
-    return [axiom("with", by, value, of)], [_link(one, by, value)]
-
-
-def _all(draft: Draft, terms: Sequence[str]) -> Step:
-    one, of = terms
-    owner_class, by, owner = draft.fresh("c"), draft.fresh("p"), draft.fresh("i")
-    return [axiom("all", owner_class, by, of)], [_type(owner, owner_class), _link(owner, by, one)]
-
-
-def _subproperty(draft: Draft, terms: Sequence[str]) -> Step:
-    one, by, other = terms
-    below = draft.below(by)
-    return [axiom("subproperty", below, by)], [_link(one, below, other)]
-
-
-def _inverse(draft: Draft, terms: Sequence[str]) -> Step:
-    one, by, other = terms
-    back = draft.below(by)
-    return [axiom("inverse", *draft.chance.shuffled([back, by]))], [_link(other, back, one)]
-
-
-def _symmetric(draft: Draft, terms: Sequence[str]) -> Step:
-    one, by, other = terms
+_GOALS: Final = {"type": "xC", "link": "xPy", "same": "xy"}
+"""The letters of the terms of a fact that is to follow."""
+_BACKWARDS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "subclass": ("c", "subclass c C", "x c"),
+    "equivalent": ("c", "equivalent c C", "x c"),
+    "domain": ("pi", "domain p C", "x p i"),
+    "range": ("pi", "range p C", "i p x"),
+    "intersection": ("cd", "intersection c d C", "x c, x d"),
+    "union": ("cd", "union c d C", "x c"),
+    "some": ("pci", "some p c C", "x p i, i c"),
+    "with": ("pi", "with p i C", "x p i"),
+    "all": ("cpi", "all c p C", "i c, i p x"),
+    "subproperty": ("b", "subproperty b P", "x b y"),
+    "inverse": ("b", "inverse b P", "y b x"),
     # A subproperty, because otherwise the next step could reverse the same link again.
-    below = draft.below(by)
-    return (
-        [axiom("symmetric", below), axiom("subproperty", below, by)],
-        [_link(other, below, one)],
-    )
-
-
-def _transitive(draft: Draft, terms: Sequence[str]) -> Step:
-    one, by, other = terms
-    between = draft.fresh("i")
-    return [axiom("transitive", by)], [_link(one, by, between), _link(between, by, other)]
-
-
-def _chain(draft: Draft, terms: Sequence[str]) -> Step:
-    one, by, other = terms
-    first, second, between = draft.fresh("p"), draft.fresh("p"), draft.fresh("i")
-    return (
-        [axiom("chain", first, second, by)],
-        [_link(one, first, between), _link(between, second, other)],
-    )
-
-
-def _value(draft: Draft, terms: Sequence[str]) -> Step:
-    one, by, other = terms
-    owner_class = draft.fresh("c")
-    return [axiom("value", owner_class, by, other)], [_type(one, owner_class)]
-
-
-def _functional(draft: Draft, terms: Sequence[str]) -> Step:
-    one, other = terms
-    by, owner = draft.fresh("p"), draft.fresh("i")
-    draft.only_simple(by)
-    return [axiom("functional", by)], [_link(owner, by, one), _link(owner, by, other)]
-
-
-def _identity(draft: Draft, terms: Sequence[str]) -> Step:
-    # State the fact about another name of the same thing.
-    *context, individual = reversed(terms) if len(terms) == 2 else terms  # noqa: PLR2004 - a class
-    other = draft.fresh("i")
-    axioms, needed = _functional(draft, [individual, other])
-    fact = _type(other, context[0]) if len(context) == 1 else _link(context[0], context[1], other)
-    return axioms, [*needed, fact]
-
-
-def _inverse_functional(draft: Draft, terms: Sequence[str]) -> Step:
-    one, other = terms
-    by, value = draft.fresh("p"), draft.fresh("i")
-    draft.only_simple(by)
-    return [axiom("inverse-functional", by)], [_link(one, by, value), _link(other, by, value)]
-
-
-def _most(draft: Draft, terms: Sequence[str]) -> Step:
-    one, other = terms
-    owner_class, by, owner = draft.fresh("c"), draft.fresh("p"), draft.fresh("i")
-    draft.only_simple(by)
-    return (
-        [axiom("most", owner_class, by)],
-        [_type(owner, owner_class), _link(owner, by, one), _link(owner, by, other)],
-    )
-
-
-_BACKWARDS: Final[Mapping[str, Callable[[Draft, Sequence[str]], Step]]] = {
-    "subclass": _subclass,
-    "equivalent": _equivalent,
-    "domain": _domain,
-    "range": _range,
-    "intersection": _intersection,
-    "union": _union,
-    "some": _some,
-    "with": _with,
-    "all": _all,
-    "subproperty": _subproperty,
-    "inverse": _inverse,
-    "symmetric": _symmetric,
-    "transitive": _transitive,
-    "chain": _chain,
-    "value": _value,
-    _IDENTITY: _identity,
-    "functional": _functional,
-    "inverse-functional": _inverse_functional,
-    "most": _most,
+    "symmetric": ("b", "symmetric b, subproperty b P", "y b x"),
+    "transitive": ("i", "transitive P", "x P i, i P y"),
+    "chain": ("pqi", "chain p q P", "x p i, i q y"),
+    "value": ("c", "value c P y", "x c"),
+    "functional": ("si", "functional s", "i s x, i s y"),
+    "inverse-functional": ("si", "inverse-functional s", "x s i, y s i"),
+    "most": ("csi", "most c s", "i c, i s x, i s y"),
+    f"{_IDENTITY} type": ("jsi", "functional s", "i s x, i s j, j C"),
+    f"{_IDENTITY} link": ("jsi", "functional s", "i s y, i s j, x P j"),
 }
+"""Steps by kind: letters of new names, axioms, and the facts that these need as premises."""
+_EITHER_WAY: Final = frozenset({"equivalent", "inverse", "union"})
+"""Kinds of axioms whose first two terms may be exchanged."""
 
 
 def rules_of(axioms: Sequence[Axiom]) -> list[Axiom]:

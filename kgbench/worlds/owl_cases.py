@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import pyoxigraph as ox
 
@@ -22,13 +23,11 @@ VERSION: Final = 1
 """Rises when the same seed gives other cases, except justifications."""
 JUSTIFICATIONS_VERSION: Final = 2
 """Rises when the same seed gives other cases about justifications."""
-FAILED_ATTEMPT: Final = (NoMoreNames, TooMuchWork)
-"""Errors that end an attempt: names run out, or the closure is too large."""
-CACHED_CASES: Final = 256
-"""The number of cached cases of a kind."""
+_CACHED: Final = 256  # cases of a kind
 _TRIES: Final = 400
 _AT_ONCE: Final = 4  # misread axioms in one closure
 _EACH: Final = 4  # most statements from one such closure
+Drawn = TypeVar("Drawn")
 _DERIVATIONS: Final = 2  # in an ontology with statements to be judged
 
 
@@ -48,50 +47,38 @@ class Justified(NamedTuple):
     justification: tuple[Axiom, ...]
 
 
-def draft(names: str, level: int, chance: Chance) -> Draft:
-    """Create an empty ontology of a level."""
-    return Draft(Vocabulary(names, chance), RECIPES[level], chance)
-
-
 def seed_of(seed: int) -> str:
     """Return the seed of cases for the seed of a plan."""
     return hashlib.sha256(str(seed).encode()).hexdigest()[:16]
 
 
-@lru_cache(maxsize=CACHED_CASES)
-def entailments(seed: str, names: str, level: int, number: int) -> Entailments:
-    """Draw statements about an ontology, of which it entails between a third and two thirds."""
-    for chance in attempts("entailments", seed, names, level, number):
-        try:
-            case = _entailments(draft(names, level, chance), RECIPES[level], chance)
-        except FAILED_ATTEMPT:
-            continue
-        if case is not None:
-            return case
-    raise no_case(level)
+def drawn_again(
+    kind: str,
+) -> Callable[[Callable[[Draft, Recipe], Drawn | None]], Callable[[str, str, int, int], Drawn]]:
+    """Decorate a function that draws a case from an empty ontology, or ``None`` if it fails.
 
+    The decorated one takes the seed, the kind of names, the level and the number of a case, and
+    draws until a case is sound. It raises :class:`~kgbench.errors.TaskError` if none is.
+    """
 
-@lru_cache(maxsize=CACHED_CASES)
-def justified(seed: str, names: str, level: int, number: int) -> Justified:
-    """Draw a fact that follows from an ontology without being stated in it."""
-    for chance in attempts("justifications", seed, names, level, number):
-        try:
-            case = _justified(draft(names, level, chance), RECIPES[level], chance)
-        except FAILED_ATTEMPT:
-            continue
-        if case is not None:
-            return case
-    raise no_case(level)
+    def decorate(
+        draw: Callable[[Draft, Recipe], Drawn | None],
+    ) -> Callable[[str, str, int, int], Drawn]:
+        @lru_cache(maxsize=_CACHED)
+        def drawn(seed: str, names: str, level: int, number: int) -> Drawn:
+            for attempt in range(_TRIES):
+                chance = Chance(VERSION, "owl", kind, seed, names, level, number, attempt)
+                recipe = RECIPES[level]
+                # Names may run out, or the closure be too large.
+                with suppress(NoMoreNames, TooMuchWork):
+                    case = draw(Draft(Vocabulary(names, chance), recipe, chance), recipe)
+                    if case is not None:
+                        return case
+            raise TaskError(f"no ontology of level {level} was found in {_TRIES} attempts")
 
+        return drawn
 
-def attempts(*seed: object) -> Iterator[Chance]:
-    """Yield the random draws of the attempts at a case."""
-    return (Chance(VERSION, "owl", *seed, attempt) for attempt in range(_TRIES))
-
-
-def no_case(level: int) -> TaskError:
-    """Return the error to raise if no attempt succeeds."""
-    return TaskError(f"no ontology of level {level} was found in {_TRIES} attempts")
+    return decorate
 
 
 def proves(axioms: Iterable[Axiom], goal: Axiom | None, budget: Budget | None = None) -> bool:
@@ -131,7 +118,10 @@ def add_noise(ontology: Draft, axioms: Sequence[Axiom], number: int) -> tuple[Ax
     return tuple(ontology.chance.shuffled(result))
 
 
-def _entailments(ontology: Draft, recipe: Recipe, chance: Chance) -> Entailments | None:
+@drawn_again("entailments")
+def entailments(ontology: Draft, recipe: Recipe) -> Entailments | None:
+    """Draw statements about an ontology, of which it entails between a third and two thirds."""
+    chance = ontology.chance
     derivations = [ontology.derivation(ontology.goal(), recipe.steps) for _ in range(_DERIVATIONS)]
     stated = [stated_axiom for derivation in derivations for stated_axiom in derivation.axioms]
     axioms = add_noise(ontology, stated, recipe.noise)
@@ -198,7 +188,9 @@ _MISREAD: Final[dict[str, tuple[tuple[str, tuple[int, ...]], ...]]] = {
 }
 
 
-def _justified(ontology: Draft, recipe: Recipe, chance: Chance) -> Justified | None:
+@drawn_again("justifications")
+def justified(ontology: Draft, recipe: Recipe) -> Justified | None:
+    """Draw a fact that follows from an ontology without being stated in it."""
     first = ontology.derivation(ontology.goal(), recipe.steps)
     other: Derivation = ontology.derivation(ontology.goal(), recipe.steps // 2)
     axioms = add_noise(ontology, [*first.axioms, *other.axioms], recipe.noise)
@@ -217,4 +209,4 @@ def _justified(ontology: Draft, recipe: Recipe, chance: Chance) -> Justified | N
     ]
     if len(rules_of(necessary)) < recipe.steps or not proves(necessary, first.goal):
         return None
-    return Justified(axioms, first.goal, tuple(chance.shuffled(necessary)))
+    return Justified(axioms, first.goal, tuple(ontology.chance.shuffled(necessary)))

@@ -13,9 +13,9 @@ from typing import ClassVar, Final
 from kgbench.errors import TaskError
 from kgbench.families.frame import ListedFamily
 from kgbench.model import Case, Executor, Json, Outcome, Verdict
-from kgbench.scoring import answer_lists
+from kgbench.scoring import result_sets
 from kgbench.scoring.agreement import Agreement
-from kgbench.scoring.brevity import by_blanks
+from kgbench.scoring.similarity import by_blanks
 from kgbench.tasks import serialising, texts
 
 _KEYS: Final = ("uid", "question", "refSparql", "refResultSet")
@@ -52,7 +52,7 @@ class AnswerListFamily(ListedFamily):
         """Compare the lines of the answer with the expected values."""
         answer = answers[-1]
         expected: list[str] = case.data["refResultSet"]
-        agreements = answer_lists.comparisons(expected, answer)
+        agreements = result_sets.comparisons(expected, answer)
         scores: dict[str, float] = {}
         for prefix, agreement in agreements.items():
             scores |= agreement.named(prefix, f1="F1" if prefix else "f1")
@@ -61,7 +61,7 @@ class AnswerListFamily(ListedFamily):
         )
         scores["exact"] = float(agreements["fixed"].f1 == 1)
         scores["brevity"] = by_blanks("\n".join(expected), answer)
-        answer_lines = answer_lists.lines(answer)
+        answer_lines = result_sets.lines(answer)
         infos: dict[str, Json] = {
             "testUid": case.data.get("uid"),
             "answerResultLength": len(answer_lines),
@@ -92,12 +92,12 @@ def _errors(
     expected: Sequence[str], answer: str, agreements: Mapping[str, Agreement]
 ) -> dict[str, bool]:
     """Return the common mistakes that the answer shows, by their published names."""
-    several = len(set(answer_lists.lines(answer))) > 1
+    several = len(set(result_sets.lines(answer))) > 1
     return {
         "errorHttp": "http" in answer,
         "errorGreaterThan": "<" in answer or ">" in answer,
         "errorQuotationMark": '"' in answer,
-        "errorNumber": answer_lists.expects_number(expected) and several,
+        "errorNumber": result_sets.expects_number(expected) and several,
         "errorF1Spaces": agreements["trim"].f1 > agreements[""].f1,
         "errorF1Format": agreements["fixed"].f1 > agreements["trim"].f1,
         "errorF1Minor": agreements["relaxed"].f1 > agreements["fixed"].f1,

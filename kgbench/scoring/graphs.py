@@ -1,12 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of RDF graphs as sets of N-Triples lines."""
+"""Lines of N-Triples written by an executor, and RDF graphs compared as sets of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from kgbench.scoring.agreement import Agreement, compare_sets
+
+
+class Terms(NamedTuple):
+    """Subject, predicate and object of a triple, each in N-Triples syntax."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+def terms(line: str) -> Terms:
+    """Split an N-Triples line without line break into its terms.
+
+    >>> terms('<http://e.org/a> <http://e.org/b> "c d" .')
+    Terms(subject='<http://e.org/a>', predicate='<http://e.org/b>', object='"c d"')
+    """
+    subject, predicate, object_ = line.split(" ", 2)
+    return Terms(subject, predicate, object_.removesuffix(" ."))
+
 
 # IRIs and quoted strings are matched as a whole, so that text in them is not taken for blank nodes.
 _TERM = re.compile(r'<[^<>"]*>|"(?:[^"\\]|\\.)*"|(?P<blank>_:[^\s<>"]+)')

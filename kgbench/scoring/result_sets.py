@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a SELECT as one set of texts, in the form of published result sets."""
+"""Results as sets of texts in published form, and lists of values at four degrees of strictness.
+
+Source: Meyer et al., Assessing SPARQL Capabilities of Large Language Models, NLP4KGC 2024, and the
+scores published with LLM-KG-Bench 3 (see the scope notes of the task classes that use this).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+
+from kgbench.scoring.agreement import Agreement, compare_sets
 
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
@@ -49,3 +55,73 @@ def shorten_iri(iri: str, prefixes: Mapping[str, str]) -> str:
 def _character(match: re.Match[str]) -> str:
     code = match[1] or match[2]
     return chr(int(code, 16)) if code else _CHARACTERS.get(match[3], match[3])
+
+
+NAMESPACE = "https://abc.def/ghi/"
+
+_IRI = re.compile(rf"<?{re.escape(NAMESPACE)}([^\s<>]*)>?")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+
+
+def lines(answer: str) -> list[str]:
+    """Return the unchanged lines of ``answer`` that are not blank.
+
+    Only line feeds separate lines.
+    """
+    return [line for line in answer.split("\n") if line.strip()]
+
+
+def repaired(value: str) -> str:
+    """Return ``value`` in the requested form: prefix ``:`` for the namespace, no quotation marks.
+
+    >>> repaired(' <https://abc.def/ghi/anne> '), repaired('0:bob'), repaired('"UK"')
+    (':anne', ':bob', 'UK')
+    """
+    value = value.strip().replace('"', "")
+    match = _IRI.fullmatch(value)
+    if match:
+        return f":{match[1]}"
+    return value[1:] if value.startswith("0:") else value
+
+
+def relaxed(value: str) -> str:
+    """Return ``value`` without notation: repaired, without a leading colon, in lower case."""
+    value = repaired(value)
+    return value.removeprefix(":0:").removeprefix(":").lower()
+
+
+def is_number(value: str) -> bool:
+    """Return whether a trimmed value is a decimal number."""
+    return _NUMBER.fullmatch(value.strip()) is not None
+
+
+def expects_number(expected: Iterable[str]) -> bool:
+    """Return whether the only expected value is a number."""
+    values = list(expected)
+    return len(values) == 1 and is_number(values[0])
+
+
+def comparisons(expected: Iterable[str], answer: str) -> dict[str, Agreement]:
+    """Return agreements ``""`` (exact), ``trim``, ``fixed`` and ``relaxed``, in this order."""
+    values, given = list(expected), lines(answer)
+
+    def compare_by(form: Callable[[str], str]) -> Agreement:
+        return compare_sets(set(map(form, values)), set(map(form, given)))
+
+    return {
+        "": compare_sets(set(values), set(given)),
+        "trim": compare_by(str.strip),
+        "fixed": compare_by(repaired),
+        "relaxed": compare_sets(set(map(relaxed, values)), _relaxed_set(values, answer, given)),
+    }
+
+
+def _relaxed_set(expected: list[str], answer: str, items: list[str]) -> set[str]:
+    """Return the relaxed answer set.
+
+    A list of names is counted if the expected value is a number.
+    """
+    values = set(map(relaxed, items))
+    if expects_number(expected) and not (len(values) == 1 and is_number(next(iter(values)))):
+        return {str(answer.count(":"))}
+    return values

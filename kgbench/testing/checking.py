@@ -19,10 +19,10 @@ from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Outcome, TaskClass, TaskModule, Verdict
 from kgbench.nearest import nearest
 from kgbench.tasks import catalogue, texts
-from kgbench.testing import contract, hostile, leaks, wheels
+from kgbench.testing import contract, hostile, leaks, packages
 from kgbench.testing.contract import faults_of_fields
 from kgbench.testing.declaration_faults import Fault, check_declaration
-from kgbench.testing.sources import PROJECT, Source, entry_points, importable_from, sources
+from kgbench.testing.packages import PROJECT, Source, entry_points, importable_from, sources
 
 HOSTILE_ANSWERS = 200
 LIMITS = JudgeLimits(seconds=10.0)
@@ -136,10 +136,10 @@ def _code(source: Source) -> tuple[TaskModule | None, tuple[Fault, ...], str | N
 def _build_wheel(project: Path) -> Mapping[str, bytes] | Fault | str:
     """Return a project's wheel as files, the project's fault, or the reason for not building."""
     try:
-        return wheels.contents(project)
-    except wheels.FaultyPackageError as error:
+        return packages.contents(project)
+    except packages.FaultyPackageError as error:
         return Fault(f"no wheel can be built: {error}")
-    except wheels.NotBuiltHereError as error:
+    except packages.NotBuiltHereError as error:
         return f"no wheel is built: {error}"
 
 
@@ -151,7 +151,7 @@ def _check_wheel(source: Source, wheel: Mapping[str, bytes] | Fault | str) -> Ch
     if isinstance(wheel, Fault):
         return check(looked_at="wheel", faults=(wheel,))
     try:
-        absent = list(wheels.missing_files(source, wheel))
+        absent = list(packages.missing_files(source, wheel))
     except ResourceError:
         return check(skipped="the declaration is broken")
     listed = ", ".join(absent[:_LISTED]) + (

@@ -16,8 +16,15 @@ from kgbench.reasoning.closure import Budget, Closure, TooMuchWork, entails
 from kgbench.vocab import OWL, RDF
 from kgbench.worlds.axioms import ONTOLOGY, Axiom, axiom, is_regular, signature, triples
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.ontologies import RECIPES, Derivation, Draft, Recipe, rules_of
-from kgbench.worlds.vocabularies import NoMoreNames, Vocabulary
+from kgbench.worlds.ontologies import (
+    RECIPES,
+    Derivation,
+    Draft,
+    NoMoreNames,
+    Recipe,
+    Vocabulary,
+    rules_of,
+)
 
 VERSION: Final = 1
 """Rises when the same seed gives other cases, except justifications."""

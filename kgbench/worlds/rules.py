@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about the things of a world: in words, in SHACL, and with changes that break them.
 
-Each kind of rule is a function that draws one for a class: see
-:mod:`kgbench.worlds.value_rules` and :mod:`kgbench.worlds.structural_rules`.
+Each kind of rule is a function that draws one for a class (:mod:`kgbench.worlds.rule_kinds`).
 """
 
 from __future__ import annotations
@@ -45,6 +44,10 @@ class Rule:
     also_keeps: tuple[Change, ...] = ()
 
 
+class NoRule(LookupError):
+    """A class has no properties for a kind of rule."""
+
+
 class RuleContext(NamedTuple):
     """The context for drawing a rule: a graph, a class and random draws."""
 
@@ -66,43 +69,61 @@ class RuleContext(NamedTuple):
         """Return a term of the model as a prefixed name."""
         return prefixed_name(self.graph, iri)
 
-    def one(self, condition: Callable[[Property], bool] | None = None) -> Property | None:
-        """Draw a property of the class, optionally one that meets a condition."""
+    def one(self, condition: Callable[[Property], bool] | None = None) -> Property:
+        """Draw a property of the class, optionally one that meets a condition.
+
+        Raises :class:`NoRule` if there is none.
+        """
         has = self.graph.model.has(self.kind)
         candidates = has if condition is None else [prop for prop in has if condition(prop)]
-        return self.chance.one(candidates) if candidates else None
+        if not candidates:
+            raise NoRule
+        return self.chance.one(candidates)
 
-    def on(
-        self, component: str, prop: Property, words: str, constraint: str, group: str = ""
-    ) -> Callable[..., Rule]:
-        """Return a function that builds a rule about the values of a property from its changes."""
+    def every(self, prop: Property, words: str) -> str:
+        """Return in words what every value of a property at the things of the class is."""
+        return f'Every value of "{prop.label}" of {with_article(self.label)} {words}.'
 
-        def build(
-            breaks: Change,
-            keeps: Change | None = None,
-            also_breaks: Iterable[Change] = (),
-            also_keeps: Iterable[Change] = (),
-        ) -> Rule:
-            path = self.term(prop.iri)
-            return Rule(
-                component,
-                words,
-                self.target,
-                path,
-                constraint,
-                group or component,
-                (self.kind,),
-                (prop.iri,),
-                breaks,
-                keeps,
-                tuple(also_breaks),
-                tuple(also_keeps),
-            )
+    def rule(
+        self,
+        component: str,
+        words: str,
+        constraint: str,
+        breaks: Change,
+        *,
+        keeps: Change | None = None,
+        also_breaks: Iterable[Change] = (),
+        also_keeps: Iterable[Change] = (),
+        of: Sequence[Property] = (),
+        target: str = "",
+        path: str | None = None,
+        group: str = "",
+        kinds: tuple[str, ...] = (),
+        properties: tuple[str, ...] = (),
+    ) -> Rule:
+        """Build a rule, by default about the things of the class.
 
-        return build
+        If it is ``of`` a property, it is by default about the values of this one.
+        """
+        if path is None:
+            path = self.term(of[0].iri) if of else ""
+        return Rule(
+            component,
+            words,
+            target or self.target,
+            path,
+            constraint,
+            group or component,
+            kinds or (self.kind,),
+            properties or tuple(prop.iri for prop in of),
+            breaks,
+            keeps,
+            tuple(also_breaks),
+            tuple(also_keeps),
+        )
 
 
-RuleDrawer = Callable[[RuleContext], Rule | None]
+RuleDrawer = Callable[[RuleContext], Rule]
 
 
 def turtle(rules: Sequence[Rule]) -> str:
@@ -123,6 +144,16 @@ def turtle(rules: Sequence[Rule]) -> str:
         parts += [f"sh:property [ {' ; '.join(lines)} ]" for lines in by_path.values()]
         shapes.append(" ;\n    ".join(parts) + " .")
     return "\n\n".join(shapes)
+
+
+def parameter(component: str) -> str:
+    """Return the property that has the value of a component, in Turtle."""
+    return f"sh:{component[0].lower()}{component[1:]}"
+
+
+def with_value(path: str) -> str:
+    """Return the shape of what has a value of a property, in Turtle."""
+    return f"[ sh:property [ sh:path {path} ; sh:minCount 1 ] ]"
 
 
 def values(number: int) -> str:

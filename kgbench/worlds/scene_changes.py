@@ -8,7 +8,7 @@ intended effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, TypeAlias
 
@@ -40,26 +40,7 @@ def somewhere(kind: str, of: ThingChange) -> Change:
     return change
 
 
-def change_name(of: ThingChange, kind: str) -> Change:
-    """Change the name of one of the things of a class."""
-    return somewhere(kind, of)
-
-
-def fewer(kind: str, prop: Property, minimum: int) -> Change:
-    """Remove values until there is one fewer than ``minimum``."""
-    return somewhere(
-        kind, lambda scene, chance, thing: resized_values(scene, chance, thing, prop, minimum - 1)
-    )
-
-
-def more(kind: str, prop: Property, maximum: int) -> Change:
-    """Add values until there is one more than ``maximum``."""
-    return somewhere(
-        kind, lambda scene, chance, thing: resized_values(scene, chance, thing, prop, maximum + 1)
-    )
-
-
-def as_many(kind: str, prop: Property, number: int) -> Change:
+def resized_to(kind: str, prop: Property, number: int) -> Change:
     """Add or remove values until there are ``number``."""
     return somewhere(
         kind, lambda scene, chance, thing: resized_values(scene, chance, thing, prop, number)
@@ -223,18 +204,23 @@ def none_of(kind: str, *properties: Property) -> Change:
 
 def both_of(kind: str, *properties: Property) -> Change:
     """Add values until there is one of each property."""
+    return somewhere(kind, giving(properties, ()))
+
+
+def giving(some: Sequence[Property], none: Sequence[Property]) -> ThingChange:
+    """Give a thing values of the properties ``some``, and no values of the properties ``none``."""
 
     def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
         added: list[ox.Triple] = []
-        for prop in properties:
+        for prop in some:
             if not all_values(scene, thing, (prop,)):
                 edit = resized_values(scene, chance, thing, prop, 1)
                 if edit is None:
                     return None
                 added += edit.added
-        return Edit(added=tuple(added))
+        return Edit(tuple(all_values(scene, thing, none)), tuple(added))
 
-    return somewhere(kind, of)
+    return of
 
 
 def only(kind: str, first: Property, second: Property) -> Change:
@@ -242,11 +228,7 @@ def only(kind: str, first: Property, second: Property) -> Change:
 
     def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
         kept, dropped = chance.shuffled((first, second))
-        removed = all_values(scene, thing, (dropped,))
-        if all_values(scene, thing, (kept,)):
-            return Edit(tuple(removed))
-        edit = resized_values(scene, chance, thing, kept, 1)
-        return None if edit is None else Edit(tuple(removed), edit.added)
+        return giving((kept,), (dropped,))(scene, chance, thing)
 
     return somewhere(kind, of)
 
@@ -359,7 +341,7 @@ def _fresh(
 
 
 def all_values(
-    scene: Scene, thing: ox.NamedNode, properties: tuple[Property, ...]
+    scene: Scene, thing: ox.NamedNode, properties: Sequence[Property]
 ) -> list[ox.Triple]:
     """Return the triples of a thing with some properties."""
     return [

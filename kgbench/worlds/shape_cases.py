@@ -13,11 +13,12 @@ import pyoxigraph as ox
 from kgbench.errors import TaskError
 from kgbench.validation.foreign import ForeignShapes
 from kgbench.vocab import RDF, RDFS, SH, XSD
-from kgbench.worlds import generator, structural_rules, value_rules
+from kgbench.worlds import generator
 from kgbench.worlds.generator import Graph, World, build_graph
 from kgbench.worlds.model import NAMESPACE
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.rules import Rule, RuleContext, turtle
+from kgbench.worlds.rule_kinds import KINDS
+from kgbench.worlds.rules import NoRule, Rule, RuleContext, turtle
 from kgbench.worlds.scenes import Edit, Scene, draw_conforming_scene, violation_pairs
 
 VERSION: Final = 1
@@ -32,7 +33,6 @@ PREFIXES: Final = {
     "rdfs": str(RDFS),
     "xsd": str(XSD),
 }
-KINDS: Final = {**value_rules.KINDS, **structural_rules.KINDS}
 TRIES: Final = 400
 """The most draws of a case."""
 _LARGEST: Final = 4  # most triples that a fault may change
@@ -167,8 +167,11 @@ def _draw_rules(world: World, level: int, chance: Chance) -> RuleSet | None:
     used: set[tuple[str, str]] = set()
     for number in range(3 * recipe.rules):
         name = chance.one(recipe.known if number % 2 else recipe.new)
-        rule = KINDS[name](RuleContext(graph, chance.one(kinds), chance))
-        if rule is None or (rule.path, rule.group) in used:
+        try:
+            rule = KINDS[name](RuleContext(graph, chance.one(kinds), chance))
+        except NoRule:
+            continue
+        if (rule.path, rule.group) in used:
             continue
         used.add((rule.path, rule.group))
         rules.append(rule)

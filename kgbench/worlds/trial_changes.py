@@ -6,7 +6,7 @@ As in :mod:`kgbench.worlds.scene_changes`, a SHACL engine decides what a change 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -18,10 +18,10 @@ from kgbench.worlds.model import Model, Property
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.scene_changes import (
     Change,
+    ThingChange,
     Value,
-    all_values,
+    giving,
     renamed,
-    resized_values,
     somewhere,
 )
 from kgbench.worlds.scenes import TYPE, Edit, Scene
@@ -52,18 +52,26 @@ def odd_values(other_than: str = "") -> list[Value]:
     return [UNKNOWN, _BLANK, *literals, ox.Literal("texte", language="fr")]
 
 
-def with_term(kind: str, prop: Property, value: Value) -> Change:
-    """Replace a value of a thing by a term, or add the term if there is no value."""
+def texts_in(*tags: str) -> list[Value]:
+    """Return a text in each of some languages."""
+    return [ox.Literal("text", language=tag) for tag in tags]
 
-    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
-        predicate = scene.graph.terms[prop.iri]
-        triples = scene.triples_of(thing, predicate)
-        if any(triple.object == value for triple in triples):
-            return None
-        removed = (chance.one(triples),) if triples else ()
-        return Edit(removed, (ox.Triple(thing, ox.NamedNode(predicate), value),))
 
-    return somewhere(kind, of)
+def with_each(kind: str, prop: Property, values: Iterable[Value]) -> list[Change]:
+    """Return changes that each replace a value of a thing by a term, or add the term."""
+
+    def with_term(value: Value) -> ThingChange:
+        def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
+            predicate = scene.graph.terms[prop.iri]
+            triples = scene.triples_of(thing, predicate)
+            if any(triple.object == value for triple in triples):
+                return None
+            removed = (chance.one(triples),) if triples else ()
+            return Edit(removed, (ox.Triple(thing, ox.NamedNode(predicate), value),))
+
+        return of
+
+    return [somewhere(kind, with_term(value)) for value in values]
 
 
 def with_terms(kind: str, prop: Property, values: Sequence[Value]) -> Change:
@@ -105,16 +113,7 @@ def free_values(kind: str, path: str, range_: str | None) -> Iterator[Change]:
 
 def having(kind: str, some: Sequence[Property], none: Sequence[Property]) -> Change:
     """Give a thing values of the properties ``some``, and no values of the properties ``none``."""
-
-    def of(scene: Scene, chance: Chance, thing: ox.NamedNode) -> Edit | None:
-        added: list[ox.Triple] = []
-        for prop in some:
-            if not all_values(scene, thing, (prop,)):
-                edit = resized_values(scene, chance, thing, prop, 1)
-                if edit is None:
-                    return None
-                added += edit.added
-        return Edit(tuple(all_values(scene, thing, tuple(none))), tuple(added))
+    of = giving(some, none)
 
     def change(scene: Scene, chance: Chance) -> Edit | None:
         things = chance.shuffled(scene.instances_of(kind))

@@ -16,8 +16,7 @@ from kgbench.vocab import OWL
 from kgbench.worlds import generator, questions
 from kgbench.worlds.generator import world_of
 
-from .cases import draw_claim
-from .graphs import UNKNOWN, VERDICTS
+from .cases import UNKNOWN, VERDICTS, draw_claim
 from .verdicts import read_verdict
 
 _PREFIXES: Final = {

@@ -13,7 +13,7 @@ import rdflib
 from rdflib.namespace import OWL, RDF, RDFS
 
 from kgbench.families.ClaimCheckWorld import cases as claims
-from kgbench.families.ClaimCheckWorld.graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
+from kgbench.families.ClaimCheckWorld.cases import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
 from kgbench.families.ClaimCheckWorld.judge import family
 from kgbench.model import Outcome
 from kgbench.testing.executor import PlainExecutor

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from .graphs import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
+from .cases import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
 
 _BREAK: Final = re.compile(
     r"[.:!?(){}]\s|[,;](?! (?:and |but )?(?:or|nor|neither)\b)"

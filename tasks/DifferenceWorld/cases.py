@@ -16,8 +16,7 @@ from kgbench.worlds.matching import Difference, Row, blank_nodes, only_differenc
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.spellings import LINES, OTHERS, USUAL, foldable_nodes, line, write_graph
 
-from .edits import Editing
-from .parts import Part
+from .edits import Editing, Part
 
 VERSION: Final = 1
 """Rises when the same seed gives other graphs or changes."""

@@ -1,17 +1,158 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Edits to a part of a world: of values, links, lists, blank nodes and leading zeros."""
+"""Parts of a world with blank nodes, and edits of values, links, lists, nodes and leading zeros."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kgbench.worlds.generator import literal
+from kgbench.vocab import RDFS, XSD
+from kgbench.worlds.generator import Graph, Instance, literal
 from kgbench.worlds.matching import Row
+from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance
 from kgbench.worlds.spellings import FIRST, NIL, REST, TYPE
 
-from .parts import FLAT, INTEGER, LABEL, NESTED, SHARED, Part, toggle_leading_zero
+LABEL: Final = f"<{RDFS.label}>"
+INTEGER: Final = f"^^<{XSD.integer}>"
+FLAT, NESTED, SHARED = 2, 3, 4
+"""The lowest levels with blank nodes, with nested ones and lists, and with shared ones."""
+_ROOTS: Final = {1: 5, 2: 4, 3: 3, 4: 4}
+_DEEP: Final = {1: 0, 2: 1, 3: 2, 4: 2}
+_EACH: Final = 2  # linked things of one thing and property, outside lists
+_LISTED: Final = 3
+_MOST: Final = 12  # described blank nodes
+_TWINS: Final = 2
+
+
+class Part:
+    """Some things of a world with the things that they link to.
+
+    ``rows`` are its triples, ``kinds`` maps each described node to its class, and ``features`` are
+    the kinds of structure that occur.
+    """
+
+    def __init__(self, graph: Graph, level: int, chance: Chance) -> None:
+        self.graph = graph
+        self.level = level
+        self._chance = chance
+        self._rows: dict[Row, None] = {}
+        self._nodes: dict[str, str] = {}
+        self._number = 0
+        self.kinds: dict[str, str] = {}
+        self.features: set[str] = set()
+        kinds = [
+            kind for kind in graph.model.populated if any(p.links for p in graph.model.has(kind))
+        ]
+        drawn = [chance.one(graph.instances[chance.one(kinds)]) for _ in range(_ROOTS[level])]
+        self._roots = list({instance.iri: instance for instance in drawn}.values())
+        self._nodes.update((instance.iri, f"<{instance.iri}>") for instance in self._roots)
+        for instance in self._roots:
+            self._describe(instance, f"<{instance.iri}>", 0)
+        if level >= SHARED:
+            self._add_twins()
+            self._add_zeros()
+
+    @property
+    def rows(self) -> frozenset[Row]:
+        """The triples."""
+        return frozenset(self._rows)
+
+    def fresh(self) -> str:
+        """Return a new blank node."""
+        self._number += 1
+        return f"_:n{self._number}"
+
+    def values(self, kind: str) -> list[Property]:
+        """Return the properties of a class whose values are literals."""
+        return [prop for prop in self.graph.model.has(kind) if not prop.links]
+
+    def predicate(self, prop: Property) -> str:
+        """Return the IRI of a property in N-Triples syntax."""
+        return f"<{self.graph.terms[prop.iri]}>"
+
+    def _describe(self, instance: Instance, node: str, depth: int) -> None:
+        self.kinds[node] = instance.kind
+        self._add(node, TYPE, f"<{self.graph.terms[instance.kind]}>")
+        if depth == 0 or (self.level < SHARED and self._chance.between(0, 1)):
+            self._add(node, LABEL, f'"{instance.label}"')
+        for prop in self.graph.model.has(instance.kind):
+            for value in instance.values.get(prop.iri, ()):
+                self._add(node, self.predicate(prop), literal(prop, value))
+            targets = instance.links.get(prop.iri, [])
+            if not targets or depth > _DEEP[self.level]:
+                continue
+            if self.level >= NESTED and len(targets) > 1 and self._chance.between(0, 2):
+                self._add_list(node, prop, targets[:_LISTED], depth)
+                continue
+            for target in targets[:_EACH]:
+                if (other := self._node(target, depth)) is not None:
+                    self._add(node, self.predicate(prop), other)
+
+    def _node(self, target: Instance, depth: int) -> str | None:
+        """Return the node for a link target, described if it is new; ``None`` if it is left out."""
+        if target.iri in self._nodes:
+            if self._nodes[target.iri].startswith("_:"):
+                self.features.add("shared")
+            return self._nodes[target.iri]
+        if self.level < FLAT:
+            return f"<{target.iri}>"
+        if depth >= _DEEP[self.level] or len(self.kinds) - len(self._roots) >= _MOST:
+            return None
+        node = self.fresh()
+        self.features.add("nested" if depth else "flat")
+        if self.level >= SHARED:
+            self._nodes[target.iri] = node
+        self._describe(target, node, depth + 1)
+        return node
+
+    def _add_list(self, node: str, prop: Property, targets: list[Instance], depth: int) -> None:
+        members = [other for target in targets if (other := self._node(target, depth)) is not None]
+        if not members:
+            return
+        self.features.add("list")
+        list_nodes = [self.fresh() for _ in members]
+        self._add(node, self.predicate(prop), list_nodes[0])
+        for index, member in enumerate(members):
+            self._add(list_nodes[index], FIRST, member)
+            self._add(list_nodes[index], REST, [*list_nodes[1:], NIL][index])
+
+    def _add_twins(self) -> None:
+        """Copy some blank nodes without one of their values, with a link to each copy."""
+        described = [node for node in self.kinds if node.startswith("_:")]
+        for node in self._chance.some(described, _TWINS):
+            about = [row for row in self._rows if row[0] == node]
+            users = [row for row in self._rows if row[2] == node and row[1] != FIRST]
+            values = [row for row in about if row[2].startswith('"')]
+            if not users or not values:
+                continue
+            twin = self.fresh()
+            self.kinds[twin] = self.kinds[node]
+            self.features.add("alike")
+            left_out = self._chance.one(values)
+            for row in about:
+                if row != left_out:
+                    self._add(twin, row[1], row[2])
+            subject, predicate, _ = self._chance.one(users)
+            self._add(subject, predicate, twin)
+
+    def _add_zeros(self) -> None:
+        """Give some whole numbers a leading zero, which makes them different RDF terms."""
+        numbers = [row for row in self._rows if row[2].endswith(INTEGER)]
+        for row in self._chance.some(numbers, _TWINS):
+            del self._rows[row]
+            self._add(row[0], row[1], toggle_leading_zero(row[2]))
+            self.features.add("zeros")
+
+    def _add(self, subject: str, predicate: str, value: str) -> None:
+        self._rows[subject, predicate, value] = None
+
+
+def toggle_leading_zero(value: str) -> str:
+    """Add a leading zero to a whole number, or strip its zeros; the result is another RDF term."""
+    text = value.split('"')[1]
+    return f'"{text.lstrip("0") if text.startswith("0") else "0" + text}"{INTEGER}'
+
 
 _FEW: Final = 3  # most triples of a blank node that can be removed
 

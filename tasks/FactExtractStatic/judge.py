@@ -15,8 +15,7 @@ from kgbench.families import frame, tolerant_parsing
 from kgbench.families.frame import ListedFamily
 from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.scoring.agreement import Agreement, compare_sets
-from kgbench.scoring.graphs import compare_graphs
-from kgbench.scoring.ntriples import Terms, terms
+from kgbench.scoring.graphs import Terms, compare_graphs, terms
 from kgbench.scoring.result_sets import term_value
 from kgbench.scoring.similarity import ratio
 from kgbench.vocab import SCHEMA

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """OwlRepairWorld: make a generated ontology consistent by removing as few axioms as possible.
 
-The reasoner (:mod:`kgbench.reasoning`) checks the kept axioms.
+The reasoner (:mod:`kgbench.reasoning`) checks the kept axioms. A clash consists of a derivation of
+a fact and one or two contradictions of it. The clashes of an ontology share no axioms, so each of
+them requires a removal. The number of clashes is therefore the smallest number of removals,
+provided that one removal per clash is enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
@@ -19,9 +22,89 @@ from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import Closure
 from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds import owl_cases
-from kgbench.worlds.axioms import ONTOLOGY, document
+from kgbench.worlds.axioms import ONTOLOGY, Axiom, axiom, document, in_short, is_regular, triples
+from kgbench.worlds.ontologies import Draft, Recipe
+from kgbench.worlds.owl_cases import add_noise, drawn_again, proves
 
-from .cases import inconsistent
+
+class Inconsistent(NamedTuple):
+    """An inconsistent ontology, and a smallest set of axioms whose removal makes it consistent."""
+
+    axioms: tuple[Axiom, ...]
+    removed: tuple[Axiom, ...]
+
+
+class Clash(NamedTuple):
+    """Axioms that are inconsistent together; removing ``key`` makes them consistent."""
+
+    axioms: tuple[Axiom, ...]
+    key: Axiom
+
+
+@drawn_again("faults")
+def inconsistent(ontology: Draft, recipe: Recipe) -> Inconsistent | None:
+    """Draw an inconsistent ontology."""
+    steps = max(1, recipe.steps // recipe.clashes)
+    clashes: list[Clash] = []
+    for _ in range(recipe.clashes):
+        kinds = [kind for kind in (*_OF_CLASSES, *_OF_LINKS) if kind in recipe.kinds]
+        kind = ontology.chance.one(kinds)
+        clashes.append((_of_links if kind in _OF_LINKS else _of_classes)(ontology, steps, kind))
+    stated = [clash_axiom for clash in clashes for clash_axiom in clash.axioms]
+    if len(set(stated)) < len(stated) or not is_regular(stated):
+        return None
+    axioms = add_noise(ontology, stated, recipe.noise)
+    removed = tuple(clash.key for clash in clashes)
+    if not all(proves(clash.axioms, None) for clash in clashes):
+        return None
+    if not Closure(triples(kept for kept in axioms if kept not in removed)).consistent:
+        return None
+    return Inconsistent(axioms, removed)
+
+
+def _entailed(ontology: Draft, goal: Axiom, steps: int) -> tuple[Axiom, ...]:
+    return ontology.derivation(goal, steps).axioms
+
+
+_OF_CLASSES: Final = ("disjoint", "complement")
+
+
+def _of_classes(ontology: Draft, steps: int, kind: str) -> Clash:
+    """Give a thing a class, and one or two other classes that are disjoint with it."""
+    individual, first = ontology.fresh("i"), ontology.fresh("c")
+    shared = _entailed(ontology, axiom("type", individual, first), steps)
+    axioms = list(shared)
+    for number in range(ontology.chance.between(1, 2)):
+        other = ontology.fresh("c")
+        pair = ontology.chance.shuffled([first, other]) if kind == "disjoint" else [first, other]
+        axioms += [axiom(kind, *pair)]
+        axioms += _entailed(ontology, axiom("type", individual, other), steps // 2 * (1 - number))
+    return Clash(tuple(axioms), ontology.chance.one(shared))
+
+
+_OF_LINKS: Final = {
+    "asymmetric": ("sij", "asymmetric s", "i s j", "j s i"),
+    "irreflexive": ("si", "irreflexive s", "i s i", ""),
+    "disjoint-properties": ("stij", "disjoint-properties s t", "i s j", "i t j"),
+    "functional": ("sijk", "functional s", "i s j", "i s k"),
+    "most": ("csijk", "most c s", "i c", "i s j, i s k"),
+}
+"""Letters of names, an axiom, and facts against it: one with a derivation, and others."""
+
+
+def _of_links(ontology: Draft, steps: int, kind: str) -> Clash:
+    """Draw facts that contradict an axiom about a property."""
+    letters, rule, derived, others = _OF_LINKS[kind]
+    names = ontology.named(letters, {})
+    axioms = in_short(rule, names)
+    if "k" in names:
+        axioms.append(axiom("different", *ontology.chance.shuffled([names["j"], names["k"]])))
+    for goal in in_short(derived, names):
+        axioms += _entailed(ontology, goal, steps)
+    for goal in in_short(others, names):
+        axioms += [goal] if kind == "most" else _entailed(ontology, goal, steps // 2)
+    return Clash(tuple(axioms), ontology.chance.one(axioms))
+
 
 _SHORT: Final = {ONTOLOGY: "o:", str(OWL): "owl:", str(RDFS): "rdfs:", str(RDF): "rdf:"}
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from kgbench.families import ontology_answers
-from kgbench.families.OwlRepairWorld.cases import inconsistent
+from kgbench.families.OwlRepairWorld.judge import inconsistent
 from kgbench.model import Outcome
 from kgbench.worlds.ontologies import RECIPES
 from kgbench.worlds.owl_cases import proves

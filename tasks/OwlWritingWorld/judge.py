@@ -18,10 +18,10 @@ from kgbench.families.ontology_answers import fenced, has_axioms, parse_lines
 from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning import implications
 from kgbench.reasoning.closure import MOST_STEPS, Budget, Closure, TooMuchWork
-from kgbench.scoring.mutation import Discrimination, discrimination
+from kgbench.scoring.agreement import Discrimination, discrimination
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import declarations, signature
-from kgbench.worlds.vocabularies import label_lines
+from kgbench.worlds.ontologies import label_lines
 
 from .cases import VERSION, sentences
 

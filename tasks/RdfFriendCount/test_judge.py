@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.errors import TaskError
-from kgbench.families.RdfFriendCount.cases import FriendGraph
-from kgbench.families.RdfFriendCount.judge import family
+from kgbench.families.RdfFriendCount.judge import FriendGraph, family
 from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from tests.support.families import cases

@@ -14,10 +14,9 @@ from kgbench.errors import EvaluationError
 from kgbench.families import frame
 from kgbench.families.frame import ListedFamily
 from kgbench.model import Case, Executor, Json, ParsedGraph, Verdict
-from kgbench.scoring.brevity import by_block
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.graphs import compare_graphs
-from kgbench.scoring.similarity import improvement, ratio
+from kgbench.scoring.similarity import by_block, improvement, ratio
 from kgbench.tasks import serialising
 from kgbench.tasks.texts import insert_fault
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aspects of things in sources: each with its columns, mapping rules, triples and description.
-
-The triples are computed from the rows directly; no mapping is executed for them.
-"""
+"""Sources with rules that map them to a graph, and aspects of things: columns, rules and words."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from itertools import product
 from typing import Final, NamedTuple, TypeAlias
 
 from kgbench.vocab import RDF, RDFS, XSD
@@ -17,16 +16,158 @@ from kgbench.worlds.model import Property
 from kgbench.worlds.naming import Chance, word
 from kgbench.worlds.writing import TARGET
 
-from .parts import Cell, Column, Part, Row, Rule, Source
+Cell: TypeAlias = "str | int | list[str] | list[dict[str, str]] | None"
+Row: TypeAlias = Mapping[str, Cell]
+Rows: TypeAlias = Mapping[str, Sequence[Row]]
+"""The rows of each source by its name."""
+Triple: TypeAlias = tuple[str, ...]
+COLUMN: Final = re.compile(r"\{([\w.]+)\}")
+"""A column in a template, or a column nested in another (``outer.inner``)."""
+
+CSV, JSON, XML, TABLE = "csv", "json", "xml", "table"
+FORMATS: Final = (CSV, JSON, XML, TABLE)
+NESTING: Final = frozenset({JSON, XML})
+"""Formats with nested values."""
+
+
+class Column(NamedTuple):
+    """A column: its name, and whether it has numbers, several values, or ``nested`` columns.
+
+    ``attribute`` makes it an attribute in XML; ``item`` is the XML element of each nested item.
+    """
+
+    name: str
+    number: bool = False
+    several: bool = False
+    nested: tuple[str, ...] = ()
+    attribute: bool = False
+    item: str = ""
+
+
+class Source(NamedTuple):
+    """A file or table: its name (plural), the XML element of a row, and its columns."""
+
+    name: str
+    item: str
+    columns: tuple[Column, ...]
+
+    def column(self, name: str) -> Column:
+        """Return the column with a name."""
+        return next(column for column in self.columns if column.name == name)
+
+
+class Part(NamedTuple):
+    """A part of a rule: a predicate with its objects.
+
+    ``text`` is the name of a column (``kind`` reference), a template with names of columns in
+    braces, a term in Turtle (constant), or the name of another rule (join). A join matches the
+    first column of ``on`` with the second, which is in the source of the other rule. ``term_type``,
+    ``datatype`` and ``language`` are those of RML; ``tags`` names a column of language tags.
+    """
+
+    predicate: str
+    kind: str
+    text: str
+    term_type: str = ""
+    datatype: str = ""
+    language: str = ""
+    tags: str = ""
+    on: tuple[str, str] = ("", "")
+
+
+class Rule(NamedTuple):
+    """A rule that maps each row of a source, or each item nested in the column ``within``.
+
+    ``only`` is a column with the value that selects rows. ``graph`` is a template for the name of
+    the graph; ``""`` is the default graph.
+    """
+
+    name: str
+    source: str
+    subject: str
+    classes: tuple[str, ...]
+    parts: tuple[Part, ...]
+    within: str = ""
+    only: tuple[str, str] = ("", "")
+    blank: bool = False
+    graph: str = ""
+
+
+def produced(rules: Sequence[Rule], rows: Rows) -> Iterator[Triple]:
+    """Yield the triples that rules make of rows that they select, as terms of N-Triples.
+
+    A triple in a named graph has the name of the graph behind it.
+    """
+    subjects = {rule.name: rule.subject for rule in rules}
+    for rule in rules:
+        for row in rows[rule.source]:
+            items = row[rule.within] if rule.within else [row]
+            assert isinstance(items, list)
+            for item in items:
+                yield from _triples(rule, item, subjects, rows)  # type: ignore[arg-type]
+
+
+def _triples(rule: Rule, row: Row, subjects: Mapping[str, str], rows: Rows) -> Iterator[Triple]:
+    graph = tuple(f"<{name}>" for name in _filled(rule.graph, row)) if rule.graph else ()
+    for name in _filled(rule.subject, row):
+        subject = _blank(name) if rule.blank else f"<{name}>"
+        for class_iri in rule.classes:
+            yield subject, f"<{RDF.type}>", f"<{class_iri}>", *graph
+        # Cases list what blank nodes have in this order.
+        for part in reversed(rule.parts) if rule.blank else rule.parts:
+            for value in _objects(part, row, subjects, rows):
+                yield subject, f"<{part.predicate}>", value, *graph
+
+
+def _objects(part: Part, row: Row, subjects: Mapping[str, str], rows: Rows) -> Iterator[str]:
+    if part.kind == "constant":
+        yield part.text
+    elif part.kind == "join":
+        child, parent = part.on
+        for other in rows[part.text]:
+            if other[parent] == row[child]:
+                yield from (f"<{name}>" for name in _filled(subjects[part.text], other))
+    else:
+        text = part.text if part.kind == "template" else f"{{{part.text}}}"
+        yield from (_term(part, value, row) for value in _filled(text, row))
+
+
+def _term(part: Part, value: str, row: Row) -> str:
+    if part.term_type == "BlankNode":
+        return _blank(value)
+    if part.term_type == "IRI" or (part.kind == "template" and not part.term_type):
+        return f"<{value}>"
+    if part.datatype:
+        return f'"{value}"^^<{part.datatype}>'
+    language = row[part.tags] if part.tags else part.language
+    return f'"{value}"@{language}' if language else f'"{value}"'
+
+
+def _blank(name: str) -> str:
+    return f"_:{name.replace('_', '', 1)}"
+
+
+def _filled(template: str, row: Row) -> Iterator[str]:
+    """Yield a template with each combination of the values of its columns; none without a value."""
+    names = COLUMN.findall(template)
+    for cells in product(*(_cells(row, name) for name in names)):
+        values = iter(cells)
+        yield COLUMN.sub(lambda _: str(next(values)), template)  # noqa: B023 - called at once
+
+
+def _cells(row: Row, name: str) -> Sequence[object]:
+    outer, _, inner = name.partition(".")
+    cell = row[outer]
+    if not isinstance(cell, list):
+        return [] if cell is None else [cell]
+    return [item[inner] if isinstance(item, dict) else item for item in cell]
+
 
 KEY, NAME, STATUS, BATCH = "key", "name", "status", "batch"
 VALID, WITHDRAWN = "valid", "withdrawn"
 EXTRA: Final = ("note", "origin", "measure", "unit", "page", "caption")
 """Properties that the model of worlds does not have, by their labels."""
 THING: Final = f"{RESOURCE}{{key}}"
-
-Triple: TypeAlias = tuple[str, ...]
-Rows: TypeAlias = Mapping[str, Sequence[Row]]
 
 
 class Setting(NamedTuple):
@@ -72,10 +213,6 @@ class Aspect(ABC):
         """Return the parts of the main rule for the aspect."""
         return ()
 
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        """Yield the predicates and objects of the thing of a row that follow from these parts."""
-        yield from ()
-
     def rules(self) -> Sequence[Rule]:
         """Return further rules."""
         return ()
@@ -84,14 +221,11 @@ class Aspect(ABC):
         """Draw further sources, about the things that these things link to."""
         return ()
 
-    def triples(self, rows: Rows) -> Iterator[Triple]:
-        """Yield the triples that follow from the further rules."""
-        yield from ()
-
     def shows(self, rows: Rows) -> bool:
         """Return whether rows have data for the aspect."""
-        objects = (pair for row in rows[self.setting.source] for pair in self.objects(row, rows))
-        return any(True for _ in objects) or any(True for _ in self.triples(rows))
+        main = self.setting.source
+        rules = [Rule(main, main, THING, (), tuple(self.parts())), *self.rules()]
+        return any(True for _ in produced(rules, rows))
 
     @abstractmethod
     def words(self) -> str:
@@ -101,17 +235,6 @@ class Aspect(ABC):
 def key(instance: Instance) -> str:
     """Return the key of a thing in sources: the end of its IRI."""
     return instance.iri.removeprefix(RESOURCE)
-
-
-def thing(name: Cell) -> str:
-    """Return the IRI of the thing with a key, in N-Triples syntax."""
-    return f"<{RESOURCE}{name}>"
-
-
-def name_triples(kind: str, row: Row) -> Iterator[Triple]:
-    """Yield the triples with class and name of the thing of a row."""
-    yield thing(row[KEY]), f"<{RDF.type}>", f"<{kind}>"
-    yield thing(row[KEY]), f"<{RDFS.label}>", f'"{row[NAME]}"'
 
 
 NAMED: Final = Part(str(RDFS.label), "reference", NAME)
@@ -128,9 +251,6 @@ class Named(Aspect):
 
     def parts(self) -> Sequence[Part]:
         return (NAMED,)
-
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        yield f"<{RDFS.label}>", f'"{row[NAME]}"'
 
     def words(self) -> str:
         return "its name, as rdfs:label"
@@ -171,12 +291,6 @@ class Link(PropertyAspect):
     def parts(self) -> Sequence[Part]:
         return (Part(self.predicate, "template", f"{RESOURCE}{{{self.prop.key}}}"),)
 
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        cell = row[self.prop.key]
-        for target_key in cell if isinstance(cell, list) else [cell]:
-            if isinstance(target_key, str):
-                yield f"<{self.predicate}>", thing(target_key)
-
     def words(self) -> str:
         return f"its {self.prop.label}, a thing with this key"
 
@@ -208,10 +322,6 @@ class Typed(PropertyAspect):
     def parts(self) -> Sequence[Part]:
         return (Part(self.predicate, "reference", self.prop.key, datatype=self.prop.range),)
 
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        if row[self.prop.key] is not None:
-            yield f"<{self.predicate}>", f'"{row[self.prop.key]}"^^<{self.prop.range}>'
-
     def words(self) -> str:
         return f"its {self.prop.label}, with the datatype of the schema"
 
@@ -238,11 +348,6 @@ class Texts(Aspect):
         iri = self.setting.own("note")
         return [Part(iri, "reference", f"note_{tag}", language=tag) for tag in self.tags]
 
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        for tag in self.tags:
-            if row[f"note_{tag}"] is not None:
-                yield f"<{self.setting.own('note')}>", f'"{row[f"note_{tag}"]}"@{tag}'
-
     def words(self) -> str:
         return f"its notes in the languages {' and '.join(self.tags)}, with these language tags"
 
@@ -261,9 +366,6 @@ class Constant(Aspect):
 
     def parts(self) -> Sequence[Part]:
         return (Part(self.setting.own("origin"), "constant", self.value),)
-
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        yield f"<{self.setting.own('origin')}>", self.value
 
     def words(self) -> str:
         return f"{self.value} as its origin"

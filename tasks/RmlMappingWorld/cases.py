@@ -11,30 +11,35 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from kgbench.vocab import RDF
 from kgbench.worlds.drawing import LevelSheet
 from kgbench.worlds.generator import RESOURCE, Instance, World
 from kgbench.worlds.model import Property
 
 from . import writing
 from .aspects import (
+    CSV,
     EXTRA,
-    KEY,
+    NESTING,
     STATUS,
+    TABLE,
     THING,
     VALID,
     WITHDRAWN,
     Aspect,
+    Column,
     Constant,
     Link,
     Links,
     Named,
     PropertyAspect,
+    Row,
+    Rule,
     Setting,
+    Source,
     Texts,
     Triple,
     Typed,
-    thing,
+    produced,
 )
 from .joins import (
     Caption,
@@ -47,7 +52,6 @@ from .joins import (
     Paired,
     Tagged,
 )
-from .parts import CSV, NESTING, TABLE, Column, Row, Rule, Source
 
 LEVELS: Final = 4
 _SHOWN, _HIDDEN = (4, 6), (9, 12)  # fewest and most things
@@ -207,13 +211,16 @@ class _Draft:
             }
             for rows in row_sets
         ]
-        graphs = [tuple(dict.fromkeys(self._triples(self._valid_rows(rows)))) for rows in row_sets]
+        rules = self._rules()
+        graphs = [
+            tuple(dict.fromkeys(produced(rules, self._valid_rows(rows)))) for rows in row_sets
+        ]
         return Exercise(
             form,
             files[0],
             files[1],
             (graphs[0], graphs[1]),
-            writing.mapping(self._rules(), sources, form),
+            writing.mapping(rules, sources, form),
             tuple(self._words()),
             {self._setting.own(name): name for name in EXTRA},
             tuple(self._setting.term(kind) for kind in self._classes),
@@ -248,20 +255,7 @@ class _Draft:
         main = rows[self._setting.source]
         return self._filters and len({row[STATUS] for row in main}) == 1
 
-    # Triples, rules and descriptions
-
-    def _triples(self, rows: dict[str, Sequence[Row]]) -> Iterator[Triple]:
-        grouped = next((aspect for aspect in self._aspects if isinstance(aspect, Grouped)), None)
-        for row in rows[self._setting.source]:
-            graph = () if grouped is None else (f"<{RESOURCE}batch/{row['batch']}>",)
-            subject = thing(row[KEY])
-            for kind in self._classes:
-                yield subject, f"<{RDF.type}>", f"<{self._setting.term(kind)}>", *graph
-            for aspect in self._aspects:
-                for predicate_and_object in aspect.objects(row, rows):
-                    yield subject, *predicate_and_object, *graph
-        for aspect in self._aspects:
-            yield from aspect.triples(rows)
+    # Rules and descriptions
 
     def _rules(self) -> list[Rule]:
         main = self._setting.source

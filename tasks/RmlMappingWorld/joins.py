@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from kgbench.vocab import RDF
@@ -17,17 +17,19 @@ from .aspects import (
     NAMED,
     THING,
     Aspect,
+    Cell,
+    Column,
+    Part,
     PropertyAspect,
+    Row,
     Rows,
+    Rule,
     Setting,
-    Triple,
+    Source,
     Typed,
     key,
-    name_triples,
     phrase,
-    thing,
 )
-from .parts import Cell, Column, Part, Row, Rule, Source
 
 _MOST: Final = 3  # most things in a source that one thing links to by a property
 _CODE: Final = "code"
@@ -83,15 +85,6 @@ class Joined(PropertyAspect):
         ]
         return ((self.source, self.setting.chance.shuffled(rows)),)
 
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        for other in rows[self.source.name]:
-            if other[_CODE] == row[self.column]:
-                yield f"<{self.predicate}>", thing(other[KEY])
-
-    def triples(self, rows: Rows) -> Iterator[Triple]:
-        for row in rows[self.source.name]:
-            yield from name_triples(self.setting.term(self.prop.range), row)
-
     def words(self) -> str:
         label = self.setting.label(self.prop.range)
         return (
@@ -122,20 +115,6 @@ class Nested(PropertyAspect):
         within = _plural(self.prop.key)
         kind = self.setting.term(self.prop.range)
         return (Rule(within, self.setting.source, THING, (kind,), (NAMED,), within=within),)
-
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        for item in self._items(row):
-            yield f"<{self.predicate}>", thing(item[KEY])
-
-    def triples(self, rows: Rows) -> Iterator[Triple]:
-        for row in rows[self.setting.source]:
-            for item in self._items(row):
-                yield from name_triples(self.setting.term(self.prop.range), item)
-
-    def _items(self, row: Row) -> Iterator[dict[str, str]]:
-        cell = row[_plural(self.prop.key)]
-        assert isinstance(cell, list)
-        yield from (item for item in cell if isinstance(item, dict))
 
     def words(self) -> str:
         return (
@@ -175,11 +154,6 @@ class Paired(PropertyAspect):
         ]
         return ((self.source, self.setting.chance.shuffled(rows)),)
 
-    def triples(self, rows: Rows) -> Iterator[Triple]:
-        first, second = self.ends
-        for row in rows[self.source.name]:
-            yield thing(row[first]), f"<{self.predicate}>", thing(row[second])
-
     def words(self) -> str:
         return f"each {self.prop.label} that it has, as said in another source"
 
@@ -212,16 +186,6 @@ class Inline(PropertyAspect):
             ),
         )
 
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        if row[f"{self.prop.key}Key"] is not None:
-            yield f"<{self.predicate}>", thing(row[f"{self.prop.key}Key"])
-
-    def triples(self, rows: Rows) -> Iterator[Triple]:
-        for row in rows[self.setting.source]:
-            if row[f"{self.prop.key}Key"] is not None:
-                inner = {KEY: row[f"{self.prop.key}Key"], NAME: row[f"{self.prop.key}Name"]}
-                yield from name_triples(self.setting.term(self.prop.range), inner)
-
     def words(self) -> str:
         return (
             f"its {self.prop.label}, a thing that has its name and the class that the schema gives "
@@ -244,17 +208,6 @@ class Measured(Typed):
         subject = f"{self.prop.key}_{{key}}"
         name = f"{self.prop.key}_measure"
         return (Rule(name, self.setting.source, subject, (), (value, unit), blank=True),)
-
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        yield f"<{self.setting.own('measure')}>", f"_:{self.prop.key}{row[KEY]}"
-
-    def triples(self, rows: Rows) -> Iterator[Triple]:
-        for row in rows[self.setting.source]:
-            node = f"_:{self.prop.key}{row[KEY]}"
-            yield node, f"<{self.setting.own('unit')}>", f'"{self.prop.label}"'
-            if row[self.prop.key] is not None:
-                value = f'"{row[self.prop.key]}"^^<{self.prop.range}>'
-                yield node, f"<{RDF.value}>", value
 
     def shows(self, rows: Rows) -> bool:
         return any(row[self.prop.key] is not None for row in rows[self.setting.source])
@@ -282,9 +235,6 @@ class Tagged(Aspect):
     def parts(self) -> Sequence[Part]:
         return (Part(self.setting.own("note"), "reference", "note", tags="language"),)
 
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        yield f"<{self.setting.own('note')}>", f'"{row["note"]}"@{row["language"]}'
-
     def words(self) -> str:
         return "its note, with the language that its row names as language tag"
 
@@ -305,10 +255,6 @@ class Page(Aspect):
     def parts(self) -> Sequence[Part]:
         return (Part(self.setting.own("page"), "reference", "page", term_type="IRI"),)
 
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        if row["page"] is not None:
-            yield f"<{self.setting.own('page')}>", f"<{row['page']}>"
-
     def words(self) -> str:
         return "its page, an IRI"
 
@@ -327,9 +273,6 @@ class Caption(Aspect):
     def parts(self) -> Sequence[Part]:
         text = f"{{{NAME}}} ({{place}})"
         return (Part(self.setting.own("caption"), "template", text, term_type="Literal"),)
-
-    def objects(self, row: Row, rows: Rows) -> Iterator[tuple[str, str]]:
-        yield f"<{self.setting.own('caption')}>", f'"{row[NAME]} ({row["place"]})"'
 
     def words(self) -> str:
         return "its caption, which is its name, a blank, and its place in brackets"

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from kgbench.families import frame, mapping_answers
+from kgbench.families import frame
 from kgbench.families.frame import DrawnFamily
+from kgbench.families.mapping_answers import MappingFamily, Produced, counts, file_block
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.mapping.vocabularies import FORMULATION_OF
-from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.model import Case, Json, Task
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
 from kgbench.tasks import serialising
 from kgbench.vocab import OWL, RDF, RDFS, XSD
@@ -23,8 +24,8 @@ from kgbench.worlds import generator
 from kgbench.worlds.model import NAMESPACE
 from kgbench.worlds.writing import TARGET
 
+from .aspects import TABLE
 from .cases import sheet
-from .parts import TABLE
 from .writing import as_sql
 
 SHOWN, HIDDEN = "shown", "hidden"
@@ -38,10 +39,9 @@ _PREFIXES: Final = {
 }
 
 
-class RmlMappingWorld(DrawnFamily):
+class RmlMappingWorld(DrawnFamily, MappingFamily):
     """Different sources about the seed's world."""
 
-    prepare = staticmethod(mapping_answers.prepare)
     check = staticmethod(generator.check_instances)
 
     def draw(self, task: Task, seed: int, number: int) -> Mapping[str, Json]:
@@ -66,42 +66,34 @@ class RmlMappingWorld(DrawnFamily):
             blocks = [f"```sql\n{as_sql(name, table)}\n```" for name, table in sources]
             fill_in = partial(self.text, "prompt-tables")
         else:
-            blocks = [mapping_answers.file_block(name, form, text) for name, text in sources]
+            blocks = [file_block(name, form, text) for name, text in sources]
             fill_in = partial(self.text, "prompt-files", formulation=FORMULATION_OF[form])
         words = "\n".join(f"* {line}" for line in case.data["words"])
         return fill_in(words=words, schema=case.data["schema"], sources="\n\n".join(blocks))
 
-    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-        """Execute the mapping of the last answer on shown and hidden data.
+    def data(self, case: Case) -> Mapping[str, Data]:
+        """Return the shown and the hidden sources."""
+        return {name: _data(case, name) for name in (SHOWN, HIDDEN)}
 
-        There is feedback if one of the graphs is wrong.
-        """
-        data = {name: _data(case, name) for name in (SHOWN, HIDDEN)}
-        result = mapping_answers.execute_answer(answers[-1], executor, data)
-        compared = {
-            name: compare_rows((tuple(row) for row in case.data["expected"][name]), rows)
-            for name, rows in result.rows.items()
-        }
-        exact = not any(one.missing or one.surplus for one in compared.values())
-        scores = {
-            **result.scores,
-            **compared[HIDDEN].agreement.named(),
-            **compared[SHOWN].agreement.named(SHOWN, f1="F1"),
-            "exact": float(exact),
-        }
-        infos = result.infos(compared[SHOWN])
-        feedback = None if exact else partial(self._differences, compared)
-        return mapping_answers.verdict(result, answers, scores, infos, feedback)
+    def compare(
+        self, case: Case, produced: Produced
+    ) -> tuple[Mapping[str, float], Sequence[RowComparison]]:
+        """Compare both graphs of a mapping with those expected."""
+        shown, hidden = (
+            compare_rows((tuple(row) for row in case.data["expected"][name]), produced[name])
+            for name in (SHOWN, HIDDEN)
+        )
+        return {**hidden.agreement.named(), **shown.agreement.named(SHOWN, f1="F1")}, (
+            shown,
+            hidden,
+        )
 
-    def reference(self, case: Case) -> str:
-        """Return the complete mapping."""
-        return mapping_answers.fenced(case.data["mapping"])
-
-    def _differences(self, compared: Mapping[str, RowComparison]) -> str:
-        """Return the feedback on a mapping that produces a wrong graph."""
-        if compared[SHOWN].missing or compared[SHOWN].surplus:
-            return mapping_answers.differences(compared[SHOWN])
-        return self.text("feedback-hidden", **mapping_answers.counts(compared[HIDDEN]))
+    def differences(self, compared: Sequence[RowComparison]) -> str:
+        """Return the feedback on a mapping that produces a wrong graph; hidden ones are counted."""
+        shown, hidden = compared
+        if shown.missing or shown.surplus:
+            return super().differences(compared)
+        return self.text("feedback-hidden", **counts(hidden))
 
 
 family: Final = RmlMappingWorld(__file__)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from kgbench.execution.judging import JudgeRequest, judge_batch
+from kgbench.families.RmlMappingWorld.aspects import FORMATS
 from kgbench.families.RmlMappingWorld.judge import family
-from kgbench.families.RmlMappingWorld.parts import FORMATS
 from kgbench.model import Outcome
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import Hostile

@@ -9,7 +9,7 @@ import pytest
 
 from kgbench.families.RmlMappingWorld import cases as mappings
 from kgbench.families.RmlMappingWorld import judge
-from kgbench.families.RmlMappingWorld.parts import FORMATS
+from kgbench.families.RmlMappingWorld.aspects import FORMATS
 from kgbench.model import Outcome
 from kgbench.testing.executor import PlainExecutor
 from tests.support.families import cases

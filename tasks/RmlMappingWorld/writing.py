@@ -6,14 +6,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from kgbench.mapping.vocabularies import FORMULATION_OF
 
-from .parts import (
+from .aspects import (
+    COLUMN,
     CSV,
     JSON,
     TABLE,
@@ -27,7 +27,6 @@ from .parts import (
 )
 
 _MAPS: Final = "https://w3id.org/kgbench/world/map/"
-_COLUMN: Final = re.compile(r"\{([\w.]+)\}")
 _HEADS: Final = {
     TABLE: "@prefix r: <http://www.w3.org/ns/r2rml#> .",
     CSV: "@prefix r: <http://w3id.org/rml/> .",
@@ -188,7 +187,7 @@ class _Writer:
         return f"@{outer}" if column.attribute else outer
 
     def _template(self, text: str) -> str:
-        return _COLUMN.sub(lambda match: "{" + self._path(match[1]) + "}", text)
+        return COLUMN.sub(lambda match: "{" + self._path(match[1]) + "}", text)
 
     def _subject(self) -> str:
         rule = self._rule

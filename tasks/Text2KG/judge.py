@@ -15,8 +15,7 @@ from kgbench.families import frame, text2kg
 from kgbench.families.text2kg import Text2KGFamily, content_of
 from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.scoring import stems
-from kgbench.scoring.fact_extraction import published_scores
-from kgbench.scoring.faithfulness import own_scores
+from kgbench.scoring.fact_extraction import own_scores, published_scores
 from kgbench.scoring.ontology_facts import Fact
 from kgbench.scoring.relation_triples import CLEANINGS, parse
 

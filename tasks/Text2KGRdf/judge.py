@@ -20,8 +20,7 @@ from kgbench.families.text2kg_turtle import (
 )
 from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.rdf import storable
-from kgbench.scoring.fact_extraction import published_scores
-from kgbench.scoring.faithfulness import own_scores
+from kgbench.scoring.fact_extraction import own_scores, published_scores
 from kgbench.scoring.fences import fenced_blocks
 
 _LONGEST_MESSAGE: Final = 500

@@ -18,12 +18,12 @@ from kgbench.worlds import trial_changes
 from kgbench.worlds.drawing import Sheet
 from kgbench.worlds.generator import World
 from kgbench.worlds.naming import Chance
-from kgbench.worlds.rules import Rule, RuleContext
+from kgbench.worlds.rule_kinds import KINDS
+from kgbench.worlds.rules import NoRule, Rule, RuleContext
 from kgbench.worlds.scene_changes import Change
 from kgbench.worlds.scenes import TYPE, Scene
 from kgbench.worlds.shape_cases import (
     CORE,
-    KINDS,
     TRIES,
     RuleSet,
     rule_set_of_draw,
@@ -187,8 +187,11 @@ class _Trials:
         kinds = sorted({kind for rule in self._rules.rules for kind in rule.kinds})
         for name in (*_BEYOND, *_BEYOND):
             at = RuleContext(self._rules.graph, self._chance.one(kinds), self._chance)
-            rule = KINDS[name](at)
-            scene = None if rule is None else self._edited(rule.breaks, self._conforms)
+            try:
+                rule = KINDS[name](at)
+            except NoRule:
+                continue
+            scene = self._edited(rule.breaks, self._conforms)
             if scene is not None:
                 yield scene
         terms = self._rules.graph.terms

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 from kgbench.errors import TaskError
 from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.model import Case, Executor, Json, Task
-from kgbench.scoring.mutation import Discrimination, discrimination
+from kgbench.scoring.agreement import Discrimination, discrimination
 from kgbench.tasks.graphs import world_schema
 from kgbench.validation import IllFormedShapes
 from kgbench.validation.foreign import ForeignShapes

@@ -8,13 +8,185 @@ also compares the resulting states, which are isomorphic if the changes are.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from kgbench.families.sparql import WritingFamily
-from kgbench.policies.blank_nodes import Row
+import pyoxigraph as ox
 
-from .cases import Updates
+from kgbench.families.sparql import WritingFamily
+from kgbench.vocab import RDF
+from kgbench.worlds.forms import Form
+from kgbench.worlds.generator import literal
+from kgbench.worlds.writing import Row, WritingSheet
+
+_YEAR: Final = 2026
+
+
+class Updates(WritingSheet):
+    """A sequence of different update exercises of one level."""
+
+    SEEDED = "updates"
+    FORMS = {  # noqa: RUF012 - a constant
+        1: ("set", "remove", "add", "replace"),
+        2: ("set", "remove", "add", "replace"),
+        3: ("raise", "reverse", "delete"),
+        4: ("reverse", "derive", "delete", "describe"),
+        5: ("describe", "archive", "tally", "derive"),
+    }
+
+    def _is_new(self, row: Row) -> bool:
+        if "_:" in row:
+            return True
+        line = f"{' '.join(row)} ."
+        return not any(quad in self._store for quad in ox.parse(line, ox.RdfFormat.N_TRIPLES))
+
+    # Forms of exercises
+
+    def _set(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._free(kind, used_properties):
+            if prop.links or prop.max_count != 1 or prop.range == RDF.langString:
+                continue
+            value = self._chance.between(prop.low, prop.high)
+            text = literal(prop, value).partition("^^")[0].strip('"')
+            term = self._term(prop)
+            known = f"?x {term} ?old"
+            there_is, pattern = "there is", f"{known} ."
+            mistakes: tuple[tuple[str, str], ...] = ()
+            if not prop.min_count:
+                there_is, pattern = "there may be", f"OPTIONAL {{ {known} }}"
+                mistakes = (("OPTIONAL", ""), (pattern, ""))
+            yield Form(
+                f"Set the {prop.label} to {text}, in place of the value that {there_is}, for the",
+                ".",
+                f"DELETE {{ {known} }}\nINSERT {{ ?x {term} {literal(prop, value)} }}",
+                pattern,
+                mistakes=mistakes,
+            )
+
+    def _remove(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._free(kind, used_properties):
+            if not prop.min_count:
+                term = self._term(prop)
+                yield Form(
+                    f"Remove all that is stated as {prop.label} of the",
+                    ".",
+                    f"DELETE {{ ?x {term} ?old }}",
+                    f"?x {term} ?old .",
+                )
+
+    def _add(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._links(kind, used_properties):
+            new = self._other(prop.range, [])
+            if prop.max_count > 1 and new is not None:
+                yield Form(
+                    f"Add {new.label} as {prop.label}, beside those that there may be, to each of "
+                    "the",
+                    ".",
+                    f"INSERT {{ ?x {self._term(prop)} ?new }}",
+                    f'?new rdfs:label "{new.label}" .',
+                )
+
+    def _replace(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._links(kind, used_properties):
+            values = self._witness.links.get(prop.iri, [])
+            if not values:
+                continue
+            old = self._chance.one(values)
+            new = self._other(prop.range, [value.label for value in values])
+            if new is not None:
+                term = self._term(prop)
+                yield Form(
+                    f"Put {new.label} in the place of {old.label} wherever {old.label} is the "
+                    f"{prop.label} of one of the",
+                    ".",
+                    f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} ?new }}",
+                    f'?x {term} ?old . ?old rdfs:label "{old.label}" . '
+                    f'?new rdfs:label "{new.label}" .',
+                )
+
+    def _raise(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._measures(kind, used_properties):
+            term, more = self._term(prop), self._chance.between(2, 99)
+            yield Form(
+                f"Raise the {prop.label}, where one is known, by {more} for each of the",
+                ".",
+                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} ?new }}",
+                f"?x {term} ?old . BIND(?old + {more} AS ?new)",
+            )
+
+    def _reverse(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._links(kind, used_properties):
+            term = self._term(prop)
+            yield Form(
+                f"Replace every statement of the {prop.label} by one the other way round (its "
+                "object as subject, its subject as object, t:of as property) for the",
+                ".",
+                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?old t:of ?x }}",
+                f"?x {term} ?old .",
+            )
+
+    def _delete(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        others = " UNION { ?s ?p ?x . BIND(?x AS ?o) }"
+        yield Form(
+            "Remove every statement whose subject or object is one of the",
+            ".",
+            "DELETE { ?s ?p ?o }",
+            f"{{ ?x ?p ?o . BIND(?x AS ?s) }}{others}",
+            mistakes=((others, ""),),
+        )
+
+    def _derive(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._links(kind, used_properties):
+            for other in self._free(prop.range, used_properties):
+                if prop.range != other.domain:
+                    continue
+                yield Form(
+                    f"Add every {other.label} of every {prop.label} of theirs, with the property "
+                    "t:derived, to the",
+                    ".",
+                    "INSERT { ?x t:derived ?new }",
+                    f"?x {self._term(prop)} ?other . ?other {self._term(other)} ?new .",
+                )
+
+    def _describe(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._free(kind, used_properties):
+            term = self._term(prop)
+            yield Form(
+                f"Replace every value of the {prop.label} by a new blank node, one for each "
+                f"statement, that has the value as its rdf:value and the number {_YEAR} as its "
+                "t:year, for the",
+                ".",
+                f"DELETE {{ ?x {term} ?old }}\n"
+                f"INSERT {{ ?x {term} [ rdf:value ?old ; t:year {_YEAR} ] }}",
+                f"?x {term} ?old .",
+                each_once=True,
+            )
+
+    def _archive(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        yield Form(
+            "Move every statement, out of the default graph and into the named graph t:archive, "
+            "whose subject is one of the",
+            ".",
+            "DELETE { ?x ?p ?o }\nINSERT { GRAPH t:archive { ?x ?p ?o } }",
+            "?x ?p ?o .",
+        )
+
+    def _tally(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        for prop in self._links(kind, used_properties):
+            if prop.min_count:
+                continue  # no number would be 0
+            yield Form(
+                f"Add, with the property t:number, how many different values of the {prop.label} "
+                "are stated (0 where none is), to each of the",
+                ".",
+                "INSERT { ?x t:number ?number }",
+                "{ SELECT ?x (COUNT(?value) AS ?number) WHERE {\n"
+                f"    ?x rdfs:label ?name . OPTIONAL {{ ?x {self._term(prop)} ?value }} }} "
+                "GROUP BY ?x }",
+                each_once=True,
+                mistakes=(("OPTIONAL", ""),),
+            )
+
 
 _REMOVED: Final = '"removed"'
 

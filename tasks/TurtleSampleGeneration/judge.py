@@ -14,7 +14,7 @@ from kgbench.families import frame, tolerant_parsing
 from kgbench.families.frame import ListedFamily
 from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.scoring.agreement import agreement_of_error
-from kgbench.scoring.ntriples import terms
+from kgbench.scoring.graphs import terms
 from kgbench.vocab import FOAF, RDF
 
 _FEWEST: Final = 2  # persons that each person has to know

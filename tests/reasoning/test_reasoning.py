@@ -12,7 +12,7 @@ import rdflib
 import reasonable
 from rdflib.namespace import OWL, RDF, RDFS, XSD
 
-from kgbench.families.OwlRepairWorld.cases import inconsistent
+from kgbench.families.OwlRepairWorld.judge import inconsistent
 from kgbench.reasoning.closure import MOST_LISTED, Budget, Closure, TooMuchWork, entails
 from kgbench.reasoning.rules import RULES
 from kgbench.worlds import owl_cases

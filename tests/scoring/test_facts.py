@@ -7,8 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from kgbench.scoring.fact_extraction import is_mentioned, mention_context, published_scores
-from kgbench.scoring.faithfulness import _Mentioned, known_types, own_scores
+from kgbench.scoring.fact_extraction import (
+    _Mentioned,
+    is_mentioned,
+    known_types,
+    mention_context,
+    own_scores,
+    published_scores,
+)
 from kgbench.scoring.ontology_facts import (
     Concept,
     Fact,

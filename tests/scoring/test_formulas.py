@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from kgbench.scoring.aggregation import aggregate
 from kgbench.scoring.agreement import agreement, compare_sets, harmonic
-from kgbench.scoring.brevity import by_blanks, by_block, by_length
-from kgbench.scoring.graphs import compare_graphs, line_set, with_uniform_blank_nodes
-from kgbench.scoring.ntriples import terms
-from kgbench.scoring.similarity import improvement, ratio
+from kgbench.scoring.graphs import compare_graphs, line_set, terms, with_uniform_blank_nodes
+from kgbench.scoring.similarity import by_blanks, by_block, by_length, improvement, ratio
 
 # Shares of counts: 0, or large enough that the product of two of them keeps its digits.
 UNIT = st.just(0.0) | st.floats(1e-100, 1)

@@ -20,7 +20,6 @@ from kgbench.families.ClaimCheckWorld import verdicts
 from kgbench.families.RdfFriendCount.judge import _PERSON
 from kgbench.rdf import string
 from kgbench.scoring import (
-    answer_lists,
     graphs,
     mentions,
     relation_triples,
@@ -59,7 +58,7 @@ CASE = catalogue.make_case("s", CONNECTION.NAME, {}, {})
 TARGETS: dict[str, Callable[[str], object]] = {
     "fences": fenced_blocks,
     "fence margins": lambda text: fenced_blocks(f"{text[:300_000]}```\n{text}\n```"),
-    "answer lists": lambda text: answer_lists.comparisons(["1"], text),
+    "answer lists": lambda text: result_sets.comparisons(["1"], text),
     "facts": relation_triples.parse,
     "names in queries": lambda text: names(text, {"": "https://abc.def/ghi/"}),
     "result sets": lambda text: result_sets.term_value(f'"{text}"', {}),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.scoring import answer_lists, result_sets
+from kgbench.scoring import result_sets
 from kgbench.scoring.query_names import compare_names, names
 
 GHI = {"": "https://abc.def/ghi/", "org": "http://www.w3.org/ns/org#"}
@@ -30,7 +30,7 @@ GHI = {"": "https://abc.def/ghi/", "org": "http://www.w3.org/ns/org#"}
 )
 def test_four_degrees_of_strictness(answer: str, f1: tuple[float, ...]) -> None:
     """Each degree of strictness forgives what its name says and what stricter ones forgive."""
-    found = answer_lists.comparisons([":bob"], answer)
+    found = result_sets.comparisons([":bob"], answer)
     assert list(found) == ["", "trim", "fixed", "relaxed"]
     assert [each.f1 for each in found.values()] == pytest.approx(f1)
 
@@ -41,7 +41,7 @@ def test_four_degrees_of_strictness(answer: str, f1: tuple[float, ...]) -> None:
 )
 def test_listing_what_should_be_counted(answer: str, f1: float) -> None:
     """If one number is expected, an answer that is not a number counts as its number of colons."""
-    assert answer_lists.comparisons(["2"], answer)["relaxed"].f1 == f1
+    assert result_sets.comparisons(["2"], answer)["relaxed"].f1 == f1
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_listing_what_should_be_counted(answer: str, f1: float) -> None:
 )
 def test_relaxed_values(value: str, relaxed: str) -> None:
     """A relaxed value is in lower case, without a leading colon or zero with colon."""
-    assert answer_lists.relaxed(value) == relaxed
+    assert result_sets.relaxed(value) == relaxed
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_relaxed_values(value: str, relaxed: str) -> None:
 )
 def test_which_values_are_numbers(value: str, number: bool) -> None:
     """A number has digits, and may have a sign and a fraction."""
-    assert answer_lists.is_number(value) is number
+    assert result_sets.is_number(value) is number
 
 
 @given(st.lists(st.text(max_size=8), max_size=4), st.text(max_size=40))
 def test_comparisons_never_fail(expected: list[str], answer: str) -> None:
     """Any expectation and any answer can be compared."""
-    for each in answer_lists.comparisons(expected, answer).values():
+    for each in result_sets.comparisons(expected, answer).values():
         assert 0.0 <= each.f1 <= 1.0
 
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from kgbench.errors import EvaluationError
 from kgbench.scoring import stems
-from kgbench.scoring.fact_extraction import published_scores
-from kgbench.scoring.faithfulness import own_scores
+from kgbench.scoring.fact_extraction import own_scores, published_scores
 from kgbench.scoring.mentions import MentionedIn
 from kgbench.scoring.ontology_facts import (
     Concept,

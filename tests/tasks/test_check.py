@@ -16,7 +16,7 @@ from kgbench.cli import app
 from kgbench.errors import ResourceError
 from kgbench.execution.judging import JudgeLimits
 from kgbench.tasks import catalogue
-from kgbench.testing import checking, scaffold, wheels
+from kgbench.testing import checking, packages, scaffold
 from kgbench.testing.checking import check_folder
 from kgbench.testing.declaration_faults import check_declaration
 
@@ -45,10 +45,10 @@ def faults(folder: Path, limits: JudgeLimits = checking.LIMITS) -> list[tuple[st
     """Return the name of the check and the message of each fault, except those of wheels."""
 
     def none(project: Path) -> dict[str, bytes]:
-        raise wheels.NotBuiltHereError(project)
+        raise packages.NotBuiltHereError(project)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wheels, "contents", none)
+        patch.setattr(packages, "contents", none)
         return [(c.name, f.message) for c in check_folder(folder, limits=limits) for f in c.faults]
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.tasks.encryption import SUFFIX
-from kgbench.testing import scaffold, wheels
+from kgbench.testing import packages, scaffold
 from kgbench.testing.checking import Check, check_folder
 
 HATCH = """[tool.hatch.build.targets.wheel]
@@ -143,7 +143,7 @@ def test_what_is_not_installed_is_a_note(package: Path, monkeypatch: pytest.Monk
     project(package, "no-such-builder >= 2", "hatchling > 999")
     assert "pip install 'hatchling>999'" in str(checked(package).skipped)
     find = importlib.util.find_spec
-    monkeypatch.setattr(wheels, "find_spec", lambda name: None if name == "build" else find(name))
+    monkeypatch.setattr(packages, "find_spec", lambda name: None if name == "build" else find(name))
     done = CliRunner().invoke(app, ["tasks", "check", str(package)])
     assert done.exit_code == 0
     assert "no wheel is built: build is not installed: pip install build" in done.output
@@ -156,7 +156,7 @@ def test_a_folder_called_build_is_no_tool(package: Path, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(package)
     assert checked(package).faults == ()
     spec = importlib.machinery.PathFinder.find_spec("build", [str(package)])
-    monkeypatch.setattr(wheels, "find_spec", lambda _: spec)
+    monkeypatch.setattr(packages, "find_spec", lambda _: spec)
     assert (
         checked(package).skipped == "no wheel is built: build is not installed: pip install build"
     )
@@ -164,8 +164,8 @@ def test_a_folder_called_build_is_no_tool(package: Path, monkeypatch: pytest.Mon
 
 def test_endless_builds_are_ended(package: Path) -> None:
     """A build that takes too long is ended with all its processes and only noted."""
-    with pytest.raises(wheels.NotBuiltHereError, match=r"building takes more than 0\.01 s"):
-        wheels.contents(package, seconds=0.01)
+    with pytest.raises(packages.NotBuiltHereError, match=r"building takes more than 0\.01 s"):
+        packages.contents(package, seconds=0.01)
 
 
 def test_projects_that_name_no_class_have_no_wheel(package: Path) -> None:

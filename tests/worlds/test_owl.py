@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from kgbench.errors import TaskError
-from kgbench.worlds import axioms, owl_cases, vocabularies
+from kgbench.worlds import axioms, ontologies, owl_cases
 from kgbench.worlds.axioms import axiom
 from kgbench.worlds.naming import Chance
 
@@ -20,11 +20,11 @@ def test_a_level_without_cases_is_refused(monkeypatch):
 
 def test_names_are_drawn_once_each():
     """Each name is drawn once; opaque names are numbers, with invented labels."""
-    natural = vocabularies.Vocabulary("natural", Chance("a"))
+    natural = ontologies.Vocabulary("natural", Chance("a"))
     drawn = [natural.fresh("p") for _ in range(30)]
-    with pytest.raises(vocabularies.NoMoreNames):
+    with pytest.raises(ontologies.NoMoreNames):
         [natural.fresh("p") for _ in range(100)]
-    opaque = vocabularies.Vocabulary("opaque", Chance("a"))
+    opaque = ontologies.Vocabulary("opaque", Chance("a"))
     numbers = [opaque.fresh(sort) for sort in "cpi" for _ in range(20)]
 
     assert len(set(drawn)) == 30

@@ -9,28 +9,24 @@ datatypes and languages. They are derived from the rules that map the files to t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Final
 
 from kgbench.errors import TaskError
-from kgbench.families import mapping_answers
-from kgbench.families.frame import Family
+from kgbench.families.mapping_answers import MappingFamily, Produced, file_block
 from kgbench.mapping.sources import Data
 from kgbench.mapping.vocabularies import FORMULATION_OF
-from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.model import Case, Json, Task
 from kgbench.plugins.challenges import blinkg, induction
 from kgbench.plugins.challenges.blinkg import Scenario
 from kgbench.plugins.challenges.induction import Rule
-from kgbench.policies.blank_nodes import compare_rows
+from kgbench.policies.blank_nodes import RowComparison, compare_rows
 from kgbench.vocab import XSD
 
 _FILES: Final = "files"
 
 
-class BlinkgMappings(Family):
+class BlinkgMappings(MappingFamily):
     """Scenarios with files, an ontology and the expected graph."""
-
-    prepare = staticmethod(mapping_answers.prepare)
 
     def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
         """Return the scenarios with files in the format of ``task``, at most ``count``.
@@ -51,10 +47,7 @@ class BlinkgMappings(Family):
             name: "\n".join(f"* {line}" for line in case.data[name])
             for name in ("classes", "properties")
         }
-        files = (
-            mapping_answers.file_block(name, form, content)
-            for name, content in case.data[_FILES].items()
-        )
+        files = (file_block(name, form, content) for name, content in case.data[_FILES].items())
         return self.text(
             "prompt",
             formulation=FORMULATION_OF[form],
@@ -63,28 +56,19 @@ class BlinkgMappings(Family):
             **lists,
         )
 
-    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
-        """Execute the mapping of the last answer; ask again if it produces another graph."""
-        result = mapping_answers.execute_answer(
-            answers[-1], executor, {_FILES: Data(case.data[_FILES], {})}
-        )
-        rows = result.rows[_FILES]
+    def data(self, case: Case) -> Mapping[str, Data]:
+        """Return the files."""
+        return {_FILES: Data(case.data[_FILES], {})}
+
+    def compare(
+        self, case: Case, produced: Produced
+    ) -> tuple[Mapping[str, float], Sequence[RowComparison]]:
+        """Compare the graph of a mapping with the expected one, and with the published one."""
+        rows = produced[_FILES]
         expected = [tuple(row) for row in case.data["expected"]]
         compared = compare_rows(expected, rows)
         published = compare_rows([*expected, *(tuple(row) for row in case.data["beyond"])], rows)
-        exact = not compared.missing and not compared.surplus
-        scores = {
-            **result.scores,
-            **compared.agreement.named(),
-            "publishedF1": published.agreement.f1,
-            "exact": float(exact),
-        }
-        feedback = None if exact else partial(mapping_answers.differences, compared)
-        return mapping_answers.verdict(result, answers, scores, result.infos(compared), feedback)
-
-    def reference(self, case: Case) -> str:
-        """Return the mapping that was induced from files and graph."""
-        return mapping_answers.fenced(case.data["mapping"])
+        return {**compared.agreement.named(), "publishedF1": published.agreement.f1}, [compared]
 
 
 family: Final = BlinkgMappings(__file__)

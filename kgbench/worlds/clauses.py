@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions on the things that a question asks for, in words and as SPARQL patterns.
+"""Questions about a world, the forms that they have, and conditions on what they ask for.
 
 Each condition is drawn so that it holds for one thing, the *witness*, and every question has an
 answer. ``?x`` is the thing asked for; other variables carry the number of the clause. Where a part
@@ -305,3 +305,50 @@ def wrong_conditions(parts: Sequence[Clause]) -> Iterator[Sequence[Clause]]:
         yield [*before, *after]
         for misread in part.misread():
             yield [*before, misread, *after]
+
+
+AGAIN: Final = "$CONDITIONS"
+"""Where a form repeats the conditions of a question."""
+
+
+class Question(NamedTuple):
+    """A question: its words, its query, and the features of the query.
+
+    ``ordered`` is true if the order of rows matters.
+    """
+
+    words: str
+    query: str
+    features: tuple[str, ...]
+    ordered: bool
+
+
+class Form(NamedTuple):
+    """A form of question: the words around its class and clauses, and the parts of its query.
+
+    ``each_once`` is true if each matching thing must count once, in however many ways it matches.
+    ``pattern`` may repeat the conditions as :data:`AGAIN`, with ``?y`` instead of ``?x``.
+    At least ``least`` things must meet the conditions. ``mistakes`` are parts of ``pattern`` or
+    ``end`` with what a query has instead that misreads this part.
+    """
+
+    before: str
+    after: str
+    select: str
+    pattern: str = ""
+    end: str = ""
+    each_once: bool = False
+    least: int = 1
+    mistakes: tuple[tuple[str, str], ...] = ()
+
+    def misread(self) -> list[Form]:
+        """Return the form with each of the mistakes, and with its numbers misread."""
+        return [
+            *(
+                self._replace(
+                    pattern=self.pattern.replace(part, other), end=self.end.replace(part, other)
+                )
+                for part, other in self.mistakes
+            ),
+            *(self._replace(select=select) for select in misreadings.of_counts(self.select)),
+        ]

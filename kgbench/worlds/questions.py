@@ -14,9 +14,8 @@ import pyoxigraph as ox
 
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds import clauses, generator, misreadings
-from kgbench.worlds.clauses import Clause, ClauseContext, prefixed_name
+from kgbench.worlds.clauses import AGAIN, Clause, ClauseContext, Form, Question, prefixed_name
 from kgbench.worlds.drawing import Sheet
-from kgbench.worlds.forms import AGAIN, Form, Question
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import NAMESPACE
 from kgbench.worlds.naming import Chance

@@ -13,8 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from kgbench.worlds import questions
-from kgbench.worlds.clauses import Clause, prefixed_name
-from kgbench.worlds.forms import Form, Question
+from kgbench.worlds.clauses import Clause, Form, Question, prefixed_name
 from kgbench.worlds.generator import Instance
 from kgbench.worlds.model import NAMESPACE, Property
 from kgbench.worlds.questions import MOST_ROWS, QuestionSheet

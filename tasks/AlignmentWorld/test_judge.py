@@ -18,11 +18,11 @@ from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds.matching import is_rigid
 from kgbench.worlds.model import absent_properties, load_model, synonyms
 from tests.execution.judging import harm
-from tests.support.families import cases
+from tests.support.families import cases, generated
 
 NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, 6)
-LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
+LABELS = generated()[NAME]
 LABEL, TYPE = f"<{RDFS.label}>", f"<{RDF.type}>"
 HEAD = f"@prefix a: <{FIRST}> . @prefix b: <{SECOND}> . @prefix owl: <{OWL}> ."
 MANY = range(20_000)

@@ -94,8 +94,8 @@ def verdict_on(claim: Sequence[str], shown: Iterable[str]) -> str:
     Different names denote different things: a claim by which two would denote the same is
     contradicted.
     """
-    facts = list(_triples(line for line in shown if line.split(" ", 2)[1] != _LABEL))
-    claimed = list(_triples(claim))
+    facts = list(_parsed(line for line in shown if line.split(" ", 2)[1] != _LABEL))
+    claimed = list(_parsed(claim))
     if _holds(claim, Closure(facts).triples):
         return ENTAILED
     closure = Closure([*facts, *claimed])
@@ -123,7 +123,7 @@ def _is_name(term: str) -> bool:
     return term.startswith(f"<{RESOURCE}")
 
 
-def _triples(lines_: Iterable[str]) -> Iterator[ox.Triple]:
+def _parsed(lines_: Iterable[str]) -> Iterator[ox.Triple]:
     for quad in ox.parse("\n".join(lines_), ox.RdfFormat.N_TRIPLES):
         yield quad.triple
 

@@ -8,13 +8,12 @@ import pytest
 
 from kgbench.execution.engines import engine
 from kgbench.families.DifferenceWorld import judge
-from kgbench.testing.executor import PlainExecutor
 from tests.execution.judging import harm
-from tests.support.families import cases
+from tests.support.families import cases, generated, judged
 
 NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, 5)
-LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
+LABELS = generated()[NAME]
 MANY = range(20_000)
 
 
@@ -23,11 +22,6 @@ def changed(label, number=20):
     return next(
         case for case in cases(label, number) if case.data["removed"] and case.data["added"]
     )
-
-
-def judged(case, *answers, executor=None):
-    """Return the verdict on the last answer."""
-    return family.judge(case, answers, executor or PlainExecutor())
 
 
 def fenced(*lines):

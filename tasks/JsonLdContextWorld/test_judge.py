@@ -17,11 +17,11 @@ from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds.model import NAMESPACE
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import Hostile
-from tests.support.families import cases
+from tests.support.families import cases, generated
 
 NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, documents.LEVELS + 1)
-LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
+LABELS = generated()[NAME]
 NEW = {
     2: {"dates", "digits", "language", "base", "prefix"},
     3: {"languages", "ids", "noise"},

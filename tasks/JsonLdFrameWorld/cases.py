@@ -7,7 +7,7 @@ Every part of a frame affects its tree. A JSON-LD processor computes the tree
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -53,26 +53,17 @@ properties; things by reverse links, or with a given value; and both of these wi
 linked things."""
 
 
-class Draft(NamedTuple):
-    """A graph as lines of N-Triples, the context of frame and tree, and a frame without context."""
-
-    triples: tuple[str, ...]
-    context: Node
-    frame: Node
-    form: str
-
-
 class Tree(NamedTuple):
-    """A graph, a context, a frame, and the tree that the frame produces from the graph.
+    """A graph as lines of N-Triples, the context of frame and tree, and a frame without context.
 
-    Removing any part of the frame would change the tree.
+    The frame produces the tree from the graph; removing any part of it would change the tree.
     """
 
     triples: tuple[str, ...]
     context: Node
     frame: Node
-    tree: Node
     form: str
+    tree: Node
 
 
 class Trees(LevelSheet[Tree]):
@@ -81,8 +72,7 @@ class Trees(LevelSheet[Tree]):
     THINGS, VERSION, TRIES = "trees", 1, 400
 
     def _drawn(self) -> Tree | None:
-        draft = _Drawing(self._graph, self._level, self._chance).draft()
-        return None if draft is None else _reduced(draft, self._level)
+        return _Drawing(self._graph, self._level, self._chance).tree()
 
     def _key(self, drawn: Tree) -> str:
         return canonical_json(drawn.tree)
@@ -94,24 +84,19 @@ def sheet(world: World, level: int) -> Trees:
     return Trees(world, level)
 
 
-def _reduced(draft: Draft, level: int) -> Tree | None:
-    """Reduce the frame of a draft to its necessary parts; return ``None`` if too few remain."""
-    nodes = expanded(draft.triples)
+def _reduced(frame: Node, triples: Sequence[str], context: Node) -> tuple[Node, Node]:
+    """Reduce a frame to its necessary parts, and return it with its tree."""
+    nodes = expanded(triples)
 
     def made_by(frame: Node) -> Node:
-        return framed(nodes, {"@context": draft.context, **frame})
+        return framed(nodes, {"@context": context, **frame})
 
-    frame, tree = draft.frame, made_by(draft.frame)
+    tree = made_by(frame)
     while True:
         smaller = next((less for less in _without_one(frame) if made_by(less) == tree), None)
         if smaller is None:
-            break
+            return frame, tree
         frame = smaller
-    if sum(1 for _ in _without_one(frame)) < _FEWEST[level] or not _is_complete(
-        tree, draft.context
-    ):
-        return None
-    return Tree(draft.triples, draft.context, frame, tree, draft.form)
 
 
 def _is_complete(tree: Json, context: Node) -> bool:
@@ -139,6 +124,7 @@ class _Drawing:
     def __init__(self, graph: Graph, level: int, chance: Chance) -> None:
         self._graph = graph
         self._chance = chance
+        self._level = level
         self._form = chance.one(FORMS[level])
         self._lines: dict[str, None] = {}
         self._context: Node = {"id": "@id", "type": "@type", _PREFIX: RESOURCE}
@@ -153,8 +139,8 @@ class _Drawing:
         ]
         self._roots = chance.some(linked, _ROOTS)
 
-    def draft(self) -> Draft | None:
-        """Draw the graph and the frame; return ``None`` if the form does not fit."""
+    def tree(self) -> Tree | None:
+        """Draw graph, frame and tree; ``None`` if the form does not fit, or too little matters."""
         for instance in self._roots:
             self._describe(instance, links=True)
             for other in instance.links[self._link.iri][:_OTHERS]:
@@ -167,7 +153,11 @@ class _Drawing:
         frame = getattr(self, f"_{self._form}")()
         if frame is None:
             return None
-        return Draft(tuple(self._lines), self._context, frame, self._form)
+        frame, tree = _reduced(frame, [*self._lines], self._context)
+        enough = sum(1 for _ in _without_one(frame)) >= _FEWEST[self._level]
+        if not enough or not _is_complete(tree, self._context):
+            return None
+        return Tree(tuple(self._lines), self._context, frame, self._form, tree)
 
     # Forms of frames
 

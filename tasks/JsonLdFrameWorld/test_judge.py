@@ -13,11 +13,11 @@ from kgbench.model import Outcome
 from kgbench.testing.executor import PlainExecutor
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import Hostile
-from tests.support.families import cases
+from tests.support.families import cases, generated
 
 NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, trees.LEVELS + 1)
-LABELS = [f"{NAME}-{names}-{level}" for names in ("natural", "opaque") for level in LEVELS]
+LABELS = generated()[NAME]
 
 
 def fenced(*frames):

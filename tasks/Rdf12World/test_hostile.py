@@ -5,20 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.families.Rdf12World.judge import family
 from kgbench.model import Outcome
-from kgbench.testing import hostile as generic
-from tests.execution.judging.hostile import ANY_LIMIT, MEGABYTE, Hostile, patterns
+from tests.execution.judging import harm
+from tests.execution.judging.hostile import MEGABYTE, Hostile, patterns
 from tests.execution.judging.hostile_answers import JUDGED_OR_ENDED
-from tests.execution.judging.probing import PATIENCE, listener, nobody_came
-from tests.execution.judging.test_hostile import peak_of_children, wrong
-from tests.support.families import cases
 
-COUNT = 200
-MEMORY = 900 << 20
-PATIENT = JudgeLimits(PATIENCE, memory_bytes=MEMORY)
-HASTY = JudgeLimits(4.0, memory_bytes=MEMORY)  # for answers that are endless or may be slow
 REFUSED, SCORED, ENDED = (Outcome.UNPARSABLE,), (Outcome.SCORED,), (Outcome.TIMEOUT,)
 HEAD = (
     "@prefix : <urn:x:> . @prefix t: <https://w3id.org/kgbench/world/target/> . "
@@ -50,47 +42,41 @@ def hostile_graphs(url):
         if i != j
     )
     lattice = " ".join(f"_:n{k} t:p _:n{(k + 1) % 300} , _:n{(k + 7) % 300} ." for k in range(300))
-    yield "deep terms that end", Hostile(fenced(nested(100), quoted(100)), SCORED)
+    yield Hostile(fenced(nested(100), quoted(100)), SCORED)
     deep = (nested(5_000), nested(200_000), quoted(5_000), quoted(200_000), "<<(" * 100_000)
-    yield "deep terms", Hostile(fenced(*deep), JUDGED_OR_ENDED)
-    yield "regular graphs", Hostile(fenced(clique, lattice), JUDGED_OR_ENDED)
+    yield Hostile(fenced(*deep), JUDGED_OR_ENDED)
+    yield Hostile(fenced(clique, lattice), JUDGED_OR_ENDED)
     many = (
         "\n".join(f":a :b :c{k} {{| t:source :s{k} |}} ." for k in range(30_000)),
         ":a :b :c " + "{| t:source :s |} " * 30_000 + ".",
         ":a :b " + " , ".join(f'"x"@l{k}--rtl' for k in range(30_000)) + " .",
     )
-    yield "large graphs", Hostile(fenced(*many), JUDGED_OR_ENDED)
-    yield (
-        "not RDF 1.2",
-        Hostile(
-            fenced(
-                "<<( :a :b :c )>> :d :e .",
-                "<< :r | :a :b :c >> :d :e .",
-                ':a :b "x"@ar--RTL .',
-                ':a :b "x"@ar--auto .',
-                ':a :b "x"--rtl .',
-                ":a <<( :a :b :c )>> :d .",
-                ":a :b :c {| |} .",
-                ":a :b << :c :d >> .",
-                ":a :b << ( :c ) :d :e >> .",
-                ":a :b << [ :x :y ] :d :e >> .",
-                "VERSION 1.2",
-            ),
-            REFUSED,
+    yield Hostile(fenced(*many), JUDGED_OR_ENDED)
+    yield Hostile(
+        fenced(
+            "<<( :a :b :c )>> :d :e .",
+            "<< :r | :a :b :c >> :d :e .",
+            ':a :b "x"@ar--RTL .',
+            ':a :b "x"@ar--auto .',
+            ':a :b "x"--rtl .',
+            ":a <<( :a :b :c )>> :d .",
+            ":a :b :c {| |} .",
+            ":a :b << :c :d >> .",
+            ":a :b << ( :c ) :d :e >> .",
+            ":a :b << [ :x :y ] :d :e >> .",
+            "VERSION 1.2",
         ),
+        REFUSED,
     )
-    yield (
-        "odd graphs",
-        Hostile(
-            fenced(
-                f":o <http://www.w3.org/2002/07/owl#imports> <{url}> .",
-                'VERSION "9.9"\n:a :b :c .',
-                ":a rdf:reifies :b , 1 , <<( :a :b :c )>> .",
-                f'<< :a :b "{"x" * MEGABYTE}" >> :c :d .',
-                "[] t:wording " + " , ".join(f'"{k}"@ar--rtl' for k in range(500)) + " .",
-            ),
-            SCORED,
+    yield Hostile(
+        fenced(
+            f":o <http://www.w3.org/2002/07/owl#imports> <{url}> .",
+            'VERSION "9.9"\n:a :b :c .',
+            ":a rdf:reifies :b , 1 , <<( :a :b :c )>> .",
+            f'<< :a :b "{"x" * MEGABYTE}" >> :c :d .',
+            "[] t:wording " + " , ".join(f'"{k}"@ar--rtl' for k in range(500)) + " .",
         ),
+        SCORED,
     )
 
 
@@ -101,19 +87,19 @@ def hostile_queries(url):
         f"SELECT (COUNT(*) AS ?n) {{ {patterns(5)} FILTER(?s0 != <<( ?s1 ?p1 ?o1 )>>) }}",
         f"SELECT (COUNT(*) AS ?n) {{ {reifiers} }}",
     )
-    yield "endless", Hostile(fenced(*no_end, info="sparql", head=""), ENDED)
+    yield Hostile(fenced(*no_end, info="sparql", head=""), ENDED)
     service = f"SERVICE <{url}> {{ << ?s ?p ?o >> ?q ?r }}"
     asking = (
         f"SELECT * {{ {service} }}",
         f"SELECT * {{ ?s ?p ?o {{| t:source ?x |}} . {service} }}",
     )
-    yield "asking", Hostile(fenced(*asking, info="sparql", head=""), SCORED)
+    yield Hostile(fenced(*asking, info="sparql", head=""), SCORED)
     deep = (
         f"SELECT * {{ ?r rdf:reifies {'<<( ?a ?b ' * 5_000}?c{' )>>' * 5_000} }}",
         f"SELECT * {{ {'<< ' * 5_000}?a{' ?b ?c >>' * 5_000} ?d ?e }}",
         "SELECT (" + "TRIPLE(?a, ?b, " * 3_000 + "?c" + ")" * 3_000 + " AS ?x) {}",
     )
-    yield "deep", Hostile(fenced(*deep, info="sparql", head=""), JUDGED_OR_ENDED)
+    yield Hostile(fenced(*deep, info="sparql", head=""), JUDGED_OR_ENDED)
     odd = (
         "SELECT ?t { ?r rdf:reifies ?t }",
         "SELECT (<<( ?s rdf:type ?o )>> AS ?t) { ?s ?p ?o }",
@@ -122,7 +108,7 @@ def hostile_queries(url):
         "SELECT (TRIPLE(1, 2, 3) AS ?t) {}",
         "SELECT (BNODE() AS ?t) { ?s ?p ?o }",
     )
-    yield "odd", Hostile(fenced(*odd, info="sparql", head=""), SCORED)
+    yield Hostile(fenced(*odd, info="sparql", head=""), SCORED)
 
 
 KINDS = {"annotate": hostile_graphs, "repair": hostile_graphs, "query": hostile_queries}
@@ -131,37 +117,4 @@ KINDS = {"annotate": hostile_graphs, "repair": hostile_graphs, "query": hostile_
 @pytest.mark.parametrize("skill", KINDS)
 def test_every_hostile_answer_has_its_outcome(skill):
     """Two hundred answers have expected outcomes, without connections, in bounded memory."""
-    (case,) = cases(f"{family.NAME}-{skill}-natural-3", 1)
-    with listener() as server:
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
-        found = [
-            (kind, answer, hostile)
-            for kind, hostile in KINDS[skill](url)
-            for answer in hostile.answers
-        ]
-        anything = Hostile((), JUDGED_OR_ENDED, ANY_LIMIT)
-        rest = generic.answers([family.reference(case)], COUNT - len(found), seed=3, url=url)
-        found += [(kind, answer, anything) for kind, answer in rest]
-        with peak_of_children() as peak:
-            verdicts = []
-            for patient in (False, True):
-                chosen = [
-                    one for one in found if (Outcome.TIMEOUT not in one[2].outcomes) is patient
-                ]
-                batch = [JudgeRequest(case, (answer,)) for _, answer, _ in chosen]
-                limits = PATIENT if patient else HASTY
-                verdicts += zip(chosen, judge_batch(batch, limits), strict=True)
-        unexpected = [
-            f"{kind}: {answer[:300]!r} -> {complaint}"[:900]
-            for (kind, answer, hostile), verdict in verdicts
-            if (complaint := wrong(hostile, verdict)) is not None
-        ]
-        assert not unexpected, "\n".join(unexpected)
-        assert nobody_came(server)
-    assert len(verdicts) == COUNT
-    assert not [
-        answer
-        for (kind, answer, _), verdict in verdicts
-        if verdict.scores.get("exact") and kind != "mutation"
-    ]
-    assert 0 < max(peak) < MEMORY
+    harm.assert_outcomes(f"{family.NAME}-{skill}-natural-3", list(KINDS[skill](harm.URL)))

@@ -19,6 +19,7 @@ from kgbench.vocab import RDF
 from kgbench.worlds import misreadings
 from kgbench.worlds.generator import World
 from tests.support import families
+from tests.support.families import fenced, judged
 
 family = judge.family
 SKILLS = ("annotate", "direction", "repair", "query")
@@ -31,16 +32,6 @@ def cases(label, count, seed=7):
     return families.cases(f"{family.NAME}-{label}", count, seed)
 
 
-def judged(case, answer, executor=None):
-    """Return the verdict on one answer."""
-    return family.judge(case, [answer], executor or PlainExecutor())
-
-
-def fenced(text):
-    """Return a text as an answer."""
-    return f"```turtle\n{text}\n```"
-
-
 @pytest.mark.parametrize("label", LABELS)
 def test_prompts_do_not_reveal_and_echoes_do_not_help(label):
     """A prompt has neither the right graph nor expected values; what it shows is no answer."""
@@ -50,7 +41,7 @@ def test_prompts_do_not_reveal_and_echoes_do_not_help(label):
         if "gold" in case.data:
             assert not [line for line in case.data["gold"] if line in said]
             echo = case.data["asked"] if "repair" in label else case.data["names"]
-            assert judged(case, fenced(echo), executor).scores["exact"] == 0
+            assert judged(case, fenced(echo), executor=executor).scores["exact"] == 0
         else:
             assert case.data["refSparql"] not in said
             rows = executor.results(
@@ -301,7 +292,7 @@ def test_engines_without_rdf_1_2_are_refused():
     (case,) = cases("annotate-natural-1", 1)
 
     with pytest.raises(EvaluationError, match="judge with the engine oxigraph"):
-        judged(case, family.reference(case), engine("rdflib"))
+        judged(case, family.reference(case), executor=engine("rdflib"))
 
 
 def test_what_a_world_has_not_is_refused(monkeypatch):

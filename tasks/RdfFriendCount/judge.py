@@ -31,7 +31,7 @@ PEOPLE = "http://example.org/people/"
 
 _PREFIXES = {"ex": PEOPLE, "foaf": str(FOAF)}
 _TYPE = ox.NamedNode(RDF.type)
-_PERSON = ox.NamedNode(FOAF.Person)
+_CLASS = ox.NamedNode(FOAF.Person)
 _KNOWS = ox.NamedNode(FOAF.knows)
 
 
@@ -88,7 +88,7 @@ class FriendGraph:
         rank = {position: k for k, position in enumerate(self.order)}
         for position in self.order:
             person = _node(self.numbers[position])
-            result.append(ox.Triple(person, _TYPE, _PERSON))
+            result.append(ox.Triple(person, _TYPE, _CLASS))
             friends = sorted(self.known_by(position), key=rank.__getitem__)
             result += [ox.Triple(person, _KNOWS, _node(self.numbers[other])) for other in friends]
         return result

@@ -8,24 +8,19 @@ import pytest
 
 from kgbench.families.ShaclRepairWorld import judge
 from kgbench.model import Outcome
-from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import shape_cases
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import Hostile
-from tests.support.families import cases
+from tests.support import families
+from tests.support.families import cases, fenced
 
 NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, shape_cases.LEVELS + 1)
 
 
-def fenced(document):
-    """Return a document as an answer."""
-    return f"```turtle\n{document}\n```"
-
-
 def judged(case, *documents):
     """Return the verdict on the last answer."""
-    return family.judge(case, [fenced(one) for one in documents], PlainExecutor())
+    return families.judged(case, *map(fenced, documents))
 
 
 def test_needless_changes_are_counted():

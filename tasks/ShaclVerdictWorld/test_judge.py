@@ -8,16 +8,11 @@ import pytest
 from kgbench.families.ShaclVerdictWorld import judge
 from kgbench.model import Outcome
 from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds import shape_cases
 from tests.execution.judging import harm
-from tests.support.families import cases
+from tests.support.families import cases, generated
 
 NAME, family = judge.family.NAME, judge.family
-LABELS = [
-    f"{NAME}-{names}-{level}"
-    for names in ("natural", "opaque")
-    for level in range(1, shape_cases.LEVELS + 1)
-]
+LABELS = generated()[NAME]
 HEAD = "@prefix sh: <http://www.w3.org/ns/shacl#> ."
 COMPONENT = "sh:sourceConstraintComponent sh:MinCountConstraintComponent"
 

@@ -13,8 +13,7 @@ from typing import Final
 
 from kgbench.families.sparql import WritingFamily
 from kgbench.vocab import XSD
-from kgbench.worlds.clauses import Clause
-from kgbench.worlds.forms import Form, Question
+from kgbench.worlds.clauses import Clause, Form, Question
 from kgbench.worlds.generator import World
 from kgbench.worlds.writing import WritingSheet
 

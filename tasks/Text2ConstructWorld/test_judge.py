@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from kgbench.families.Text2ConstructWorld.judge import family
 from kgbench.testing.executor import PlainExecutor
-from tests.support.families import cases
-
-
-def fenced(text):
-    """Return a text as an answer."""
-    return f"```sparql\n{text}\n```"
+from tests.support.families import cases, fenced
 
 
 def test_a_graph_of_blank_nodes_is_compared_up_to_their_names():

@@ -14,12 +14,11 @@ from kgbench.errors import TaskError
 from kgbench.families.Text2ShaclWorld import cases as trials
 from kgbench.families.Text2ShaclWorld import judge
 from kgbench.model import Outcome
-from kgbench.testing.executor import PlainExecutor
 from kgbench.vocab import OWL, RDFS
 from kgbench.worlds import generator, shape_cases
 from kgbench.worlds.generator import World
-from tests.support import pyshacl_oracle
-from tests.support.families import cases
+from tests.support import families, pyshacl_oracle
+from tests.support.families import cases, fenced
 
 NAME, family = judge.family.NAME, judge.family
 LEVELS = range(1, shape_cases.LEVELS + 1)
@@ -28,7 +27,7 @@ WORLD = World("0123456789abcdef", 400)
 
 def judged(case, shapes):
     """Return the verdict on an answer."""
-    return family.judge(case, [f"```turtle\n{shapes}\n```"], PlainExecutor())
+    return families.judged(case, fenced(shapes))
 
 
 @pytest.mark.parametrize("level", LEVELS)

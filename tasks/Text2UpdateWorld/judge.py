@@ -14,10 +14,12 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.families.sparql import WritingFamily
+from kgbench.policies.node_numbers import Row
 from kgbench.vocab import RDF
-from kgbench.worlds.forms import Form
+from kgbench.worlds.clauses import Form
 from kgbench.worlds.generator import literal
-from kgbench.worlds.writing import Row, WritingSheet
+from kgbench.worlds.writing import Row as Written
+from kgbench.worlds.writing import WritingSheet
 
 _YEAR: Final = 2026
 
@@ -34,7 +36,7 @@ class Updates(WritingSheet):
         5: ("describe", "archive", "tally", "derive"),
     }
 
-    def _is_new(self, row: Row) -> bool:
+    def _is_new(self, row: Written) -> bool:
         if "_:" in row:
             return True
         line = f"{' '.join(row)} ."

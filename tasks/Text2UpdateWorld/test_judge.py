@@ -13,12 +13,7 @@ from kgbench.tasks import graphs
 from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds.generator import RESOURCE
 from kgbench.worlds.writing import PREFIXES
-from tests.support.families import cases
-
-
-def fenced(text):
-    """Return a text as an answer."""
-    return f"```sparql\n{text}\n```"
+from tests.support.families import cases, fenced
 
 
 def test_triples_lost_and_added_are_told_apart():

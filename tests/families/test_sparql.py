@@ -14,7 +14,7 @@ from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import generator, questions
 from kgbench.worlds.clauses import KINDS
 from kgbench.worlds.writing import PREFIXES
-from tests.support.families import cases
+from tests.support.families import cases, fenced
 
 WRITING = {
     "Text2UpdateWorld": "INSERT { ?s t:p ?o }",
@@ -92,11 +92,6 @@ def test_all_features_occur(name):
     forms = {form for sheet in sheets for form in sheet._recipe()[1]}
 
     assert found.keys() >= {*KINDS, *forms, "hierarchy"}
-
-
-def fenced(text):
-    """Return a text as an answer."""
-    return f"```sparql\n{text}\n```"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -100,18 +100,6 @@ def test_twins_are_as_difficult_as_their_cases(label):
         assert 0.7 < ratio < longest
 
 
-@pytest.mark.parametrize(
-    "label", [label for label in LABELS if not label.startswith(("Sparql2Answer", "Text2Answer"))]
-)
-def test_prompts_do_not_hold_the_answer(label):
-    """A prompt does not contain its reference answer, unless it shows the graph with the values."""
-    for case in cases(label, 28):
-        module = catalogue.module(case.task_class)
-        answer = module.reference(case)
-        inner = answer.partition("\n")[2].removesuffix("\n```") if "```" in answer else answer
-        assert inner.strip() not in module.prompt(case)
-
-
 @pytest.mark.parametrize("label", ["SparqlSyntaxTwin-natural", "SparqlSyntaxTwin-opaque"])
 def test_messages_about_faults_are_those_of_the_parser(label):
     """The message about a fault is that of the parser for the renamed query."""

@@ -14,7 +14,7 @@ import pytest
 
 from kgbench import resources, vocab
 from kgbench.model import Outcome
-from kgbench.vocab import DCTERMS, KGB, OUTCOME, OWL, RDF, RDFS, SCHEMA, SKOS
+from kgbench.vocab import KGB, OUTCOME, OWL, RDF, RDFS, SCHEMA, SKOS
 
 ROOT = Path(__file__).resolve().parents[2]
 ONTOLOGY = resources.path("ontology", "kgbench.ttl")
@@ -171,15 +171,6 @@ def test_alignments_are_well_formed() -> None:
 def test_notions_stand_on_standards(name: str, superclass: str) -> None:
     """The central classes are subclasses of the classes of established vocabularies."""
     assert ox.NamedNode(superclass) in objects(KGB + name, RDFS.subClassOf)
-
-
-def test_ontology_header() -> None:
-    """The vocabulary has one header with version, licence and preferred prefix."""
-    of_type = (ox.NamedNode(RDF.type), ox.NamedNode(OWL.Ontology))
-    (header,) = ontology().quads_for_pattern(None, *of_type)
-    assert header.subject.value == KGB
-    for needed in (OWL.versionIRI, OWL.versionInfo, DCTERMS["title"], DCTERMS.license):
-        assert len(objects(header.subject.value, needed)) == 1, needed
 
 
 def test_outcomes_are_those_of_the_model() -> None:

@@ -46,7 +46,6 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "tools.wording",
         "vocab",
         "worlds.clauses",
-        "worlds.forms",
         "worlds.generator",
         "worlds.model",
         "worlds.naming",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kgbench.connectors import extraction
 from kgbench.families import text2kg_turtle
-from kgbench.families.ClaimCheckWorld import verdicts
+from kgbench.families.ClaimCheckWorld import judge as claims
 from kgbench.families.RdfFriendCount.judge import _PERSON
 from kgbench.rdf import string
 from kgbench.scoring import (
@@ -74,7 +74,7 @@ TARGETS: dict[str, Callable[[str], object]] = {
     ),
     "lists of IRIs": lambda text: CONNECTION.judge(CASE, [text], None),
     "single words": lambda text: single_words.read_word(f"not {text}", ("entailed", "unknown")),
-    "verdicts": lambda text: verdicts.read_verdict(f"leaves not {text} rules is {text}"),
+    "verdicts": lambda text: claims.read_verdict(f"leaves not {text} rules is {text}"),
     "persons": _PERSON.findall,
     "think blocks": extraction.after_think_blocks,
 }

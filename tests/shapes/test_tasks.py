@@ -35,11 +35,6 @@ def test_description_names_its_folder(path: Path) -> None:
     assert [iri.split("/")[-2] for iri in described] == [path.parent.name]
 
 
-def test_there_are_descriptions() -> None:
-    """Task descriptions are found, so that the tests above are not empty."""
-    assert len(TASKS) >= 3
-
-
 def test_faulty_description_is_refused() -> None:
     """A faulty description is refused with the reason, also if the faults are in blank nodes."""
     spoilt = [

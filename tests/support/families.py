@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from kgbench.model import Case
+from kgbench.model import Case, Executor, Verdict
 from kgbench.tasks import catalogue
+from kgbench.testing.executor import PlainExecutor
 
 
 def generated() -> dict[str, list[str]]:
@@ -27,3 +28,13 @@ def only_case(name: str, **parameters: object) -> Case:
     task = catalogue.make_task(name, "test", parameters)
     (case,) = catalogue.module(name).cases(task, "test", 0, 5)
     return case
+
+
+def fenced(text: str, info: str = "turtle") -> str:
+    """Return a document as an answer."""
+    return f"```{info}\n{text}\n```"
+
+
+def judged(case: Case, *answers: str, executor: Executor | None = None) -> Verdict:
+    """Return the verdict on the last of some answers."""
+    return catalogue.module(case.task_class).judge(case, answers, executor or PlainExecutor())

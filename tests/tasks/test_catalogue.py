@@ -15,19 +15,6 @@ from kgbench.tasks import catalogue, declaration
 from kgbench.tasks.declaration import normalised
 
 
-def test_three_rdf_classes_are_declared() -> None:
-    """The three RDF task classes have the published versions and main metrics."""
-    found = catalogue.task_classes()
-    assert [
-        (name, found[name].version, found[name].main_metric)
-        for name in ("RdfConnectionExplainStatic", "RdfFriendCount", "RdfSyntaxFixList")
-    ] == [
-        ("RdfConnectionExplainStatic", "3.2", "listTrimF1"),
-        ("RdfFriendCount", "4.4", "f1"),
-        ("RdfSyntaxFixList", "0.3-testing", "max_combined"),
-    ]
-
-
 def test_the_declared_cleanings_are_those_there_are() -> None:
     """The declared cleanings of Text2KG are those implemented."""
     assert set(catalogue.task_class("Text2KG").parameters["cleaning"].allowed) == set(CLEANINGS)

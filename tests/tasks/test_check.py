@@ -289,14 +289,6 @@ def test_a_copy_of_a_class_is_not_taken_for_it(tmp_path: Path) -> None:
     assert "is used, from" in str(code[0].skipped)
 
 
-@pytest.mark.parametrize("kind", ["answer", "dialogue"])
-@pytest.mark.parametrize("answers", ["text", "graph"])
-def test_every_kind_of_new_package_passes(tmp_path: Path, kind: str, answers: str) -> None:
-    """A package made by ``kgbench tasks new`` has no findings."""
-    scaffold.make("TeaGarden", tmp_path / "new", kind=kind, answers=answers)
-    assert faults(tmp_path / "new") == []
-
-
 def test_own_task_classes_pass() -> None:
     """All task classes of kgbench are checked completely and have no faults.
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
-import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -172,14 +170,3 @@ def test_projects_that_name_no_class_have_no_wheel(package: Path) -> None:
     """If pyproject.toml names no task class, no wheel is checked."""
     project(package, "kgbench.tasks", "other.group")
     assert [check for check in check_folder(package) if check.name == "wheel"] == []
-
-
-def test_programs_get_the_same(package: Path) -> None:
-    """``--json`` has the fault with the file to change, and the exit code is 1."""
-    project(package, HATCH, f'{HATCH}exclude = ["*.txt"]\n')
-    shutil.rmtree(package / "tea_garden" / "__pycache__", ignore_errors=True)
-    done = CliRunner().invoke(app, ["tasks", "check", str(package), "--json"])
-    assert done.exit_code == 1
-    (wheel,) = (one for one in json.loads(done.stdout)["checks"] if one["name"] == "wheel")
-    assert Path(wheel["file"]).name == "pyproject.toml"
-    assert "tea_garden/prompt.txt" in wheel["faults"][0]["message"]

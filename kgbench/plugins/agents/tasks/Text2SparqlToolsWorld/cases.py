@@ -12,8 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
-from kgbench.worlds.clauses import Clause, ClauseContext, at_least, prefixed_name, wrong_conditions
-from kgbench.worlds.forms import Form, Question
+from kgbench.worlds.clauses import (
+    Clause,
+    ClauseContext,
+    Form,
+    Question,
+    at_least,
+    prefixed_name,
+    wrong_conditions,
+)
 from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import absent_properties
 from kgbench.worlds.naming import word

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kgbench.families import ontology_answers
-from kgbench.families.OwlWritingWorld.cases import sentences
-from kgbench.families.OwlWritingWorld.judge import family
+from kgbench.families.OwlWritingWorld.judge import family, sentences
 from kgbench.worlds import owl_cases
 from kgbench.worlds.ontologies import RECIPES
 from tests.support.ontologies import LEVELS, cases, judged, scores

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from kgbench.datasets import home, text2kgbench
 from kgbench.datasets.text2kgbench import Part, Sentence
 from kgbench.errors import TaskError
-from kgbench.families.text2kg import content_of, part_cases, shown_relations
+from kgbench.families.text2kg import Chooser, content_of, part_cases, shown_relations
 from kgbench.families.Text2KG.judge import family as text2kg
-from kgbench.families.text2kg_examples import Chooser
 from kgbench.families.text2kg_turtle import read_facts, written_facts, written_ontology
 from kgbench.families.Text2KGRdf.judge import family as text2kg_rdf
 from kgbench.importers.text2kgbench_catalogue import part_task

@@ -54,12 +54,6 @@ def cases(name: str) -> list[Case]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_module_is_called_like_its_class(name: str) -> None:
-    """The module of an entry point has the name of its task class."""
-    assert catalogue.module(name).NAME == name
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_cases(name: str) -> None:
     """Cases are the same for the same seed, JSON-compatible, and different from each other."""
     faults = checks.faults_of_cases(catalogue.task_class(name), catalogue.module(name))

@@ -85,7 +85,7 @@ def assert_outcomes(label, kinds):
                 unexpected += [
                     f"{answer[:300]!r} is right"
                     for (answer, kind), verdict in judged
-                    if kind is not ANYTHING and verdict.scores.get("exact")
+                    if kind.outcomes is not JUDGED_OR_ENDED and verdict.scores.get("exact")
                 ]
                 unexpected += [
                     f"{answer[:300]!r} -> {complaint}"[:900]

@@ -11,7 +11,7 @@ from numbers import Integral
 from kgbench.connectors import extraction as steps
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
-from kgbench.model import Case, Json, Outcome, Task, TaskClass
+from kgbench.model import Case, Json, Outcome, Task
 from kgbench.nearest import nearest
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue
@@ -96,9 +96,8 @@ def score(
     last = verdicts[-1]
     scores = dict(last.scores)
     if task_class.max_rounds > 1 and all(verdict.scores for verdict in verdicts):
-        scores |= aggregate(
-            [v.scores for v in verdicts], _dialogue_metrics(task_class), task_class.max_rounds
-        )
+        of_dialogues = {name for name, m in task_class.metrics.items() if m.aggregation is not None}
+        scores |= aggregate([v.scores for v in verdicts], of_dialogues, task_class.max_rounds)
     main = scores.get(task_class.main_metric)
     return Scored(scores, last.outcome, last.infos, last.next_prompt, main)
 
@@ -108,8 +107,3 @@ def _task(label: str) -> Task:
     if label not in tasks:
         raise TaskError(f"there is no task '{label}': {nearest(label, tasks)}")
     return tasks[label]
-
-
-def _dialogue_metrics(task_class: TaskClass) -> set[str]:
-    """Return the short names of the metrics of whole dialogues."""
-    return {name for name, m in task_class.metrics.items() if m.aggregation is not None}

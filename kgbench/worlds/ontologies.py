@@ -158,9 +158,9 @@ class Draft:
         open_facts = [goal]
         for number in range(steps):
             # Prefer the newest open fact, so that derivations become deep.
-            index = (
-                len(open_facts) - 1 if self.chance.between(0, 2) else self._random_index(open_facts)
-            )
+            index = len(open_facts) - 1
+            if not self.chance.between(0, 2):
+                index = self.chance.between(0, index)
             kinds = self._kinds(open_facts[index])
             if not kinds:
                 index, kinds = next(
@@ -222,9 +222,6 @@ class Draft:
         if not candidates or (sort != "i" and self.chance.between(0, 3) == 0):
             return self.fresh(sort)
         return self.chance.one(candidates)
-
-    def _random_index(self, open_facts: Sequence[Axiom]) -> int:
-        return self.chance.between(0, len(open_facts) - 1)
 
     def _kinds(self, goal: Axiom) -> list[str]:
         """Return the kinds of axioms from which a fact can follow at this level."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.errors import TaskError
 from kgbench.families.RdfConnectionExplainStatic.judge import family
 from kgbench.model import Outcome, Verdict
 from kgbench.scoring.graphs import compare_graphs
-from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from tests.support.families import cases
 
@@ -81,10 +79,3 @@ def test_names_of_the_vocabulary_count_against() -> None:
     assert verdict.scores["textShortRecall"] == 3 / 5
     assert verdict.scores["textHttpPrecision"] == 1.0
     assert verdict.scores["textHttpRecall"] == 0.0
-
-
-def test_cases_without_a_graph_cannot_be_asked() -> None:
-    """A published case without its graph cannot be asked, and the error says so."""
-    case = catalogue.make_case("llm-kg-bench-3", family.NAME, {}, {"graphFormat": "nt"})
-    with pytest.raises(TaskError, match="has no graph"):
-        family.prompt(case)

@@ -95,10 +95,3 @@ def test_persons_in_answers(answer: str, expected: dict[str, float]) -> None:
     special, friend = case.data["specialNodeIri"], case.data["specialFriends"][0]
     verdict = family.judge(case, [answer.format(special, friend)], EXECUTOR)
     assert {name: verdict.scores[name] for name in expected} == pytest.approx(expected)
-
-
-def test_cases_without_a_graph_cannot_be_asked() -> None:
-    """A published case without its graph cannot be asked, and the error says so."""
-    case = catalogue.make_case("llm-kg-bench-3", family.NAME, {}, {"graphFormat": "nt"})
-    with pytest.raises(TaskError, match="has no graph"):
-        family.prompt(case)

@@ -76,14 +76,19 @@ def test_properties_without_a_prefix_are_no_xml() -> None:
         serialising.serialise(graph, "xml", {})
 
 
-def test_a_list_of_answers_needs_a_graph() -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("RdfConnectionExplainStatic", "RdfFriendCount"),
+        *("Sparql2AnswerListOrganizational", "Text2AnswerListOrganizational"),
+    ],
+)
+def test_a_case_without_its_graph_cannot_be_asked(name: str) -> None:
     """A published case without its graph is refused by name when its prompt is needed."""
     data = {"uid": "x", "question": "?", "refSparql": "", "graphFormat": "turtle"}
-    for name in ("Sparql2AnswerListOrganizational", "Text2AnswerListOrganizational"):
-        module = catalogue.module(name)
-        case = catalogue.make_case("llm-kg-bench-3", module.NAME, {}, data)
-        with pytest.raises(TaskError, match=f"{case.iri} has no graph"):
-            module.prompt(case)
+    case = catalogue.make_case("llm-kg-bench-3", name, {}, data)
+    with pytest.raises(TaskError, match=f"{case.iri} has no graph"):
+        catalogue.module(name).prompt(case)
 
 
 def judge_without_files() -> None:

@@ -352,3 +352,20 @@ class Form(NamedTuple):
             ),
             *(self._replace(select=select) for select in misreadings.of_counts(self.select)),
         ]
+
+    def about(self, names: Mapping[str, str]) -> Form:
+        """Return the form with ``names`` in the places that are called after them (``$label``)."""
+
+        def filled(text: str) -> str:
+            return _PLACE.sub(lambda match: names[match[1]], text)
+
+        return self._replace(
+            before=filled(self.before),
+            after=filled(self.after),
+            select=filled(self.select),
+            pattern=filled(self.pattern),
+            mistakes=tuple((filled(part), filled(other)) for part, other in self.mistakes),
+        )
+
+
+_PLACE: Final = re.compile(r"\$([a-z]+)")

@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache, partial
 from itertools import islice
 from sys import intern
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench import resources
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds import clauses, generator, misreadings
 from kgbench.worlds.clauses import AGAIN, Clause, ClauseContext, Form, Question, prefixed_name
 from kgbench.worlds.drawing import Sheet
 from kgbench.worlds.generator import Instance, World
-from kgbench.worlds.model import NAMESPACE
+from kgbench.worlds.model import NAMESPACE, Property
 from kgbench.worlds.naming import Chance
 
 PREFIXES: Final = {"w": NAMESPACE, "rdf": str(RDF), "rdfs": str(RDFS), "xsd": str(XSD)}
@@ -56,6 +58,42 @@ _RECIPES: Final[dict[int, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]]] 
 }
 
 
+_SORTS: Final[Mapping[str, Callable[[Property], bool]]] = {
+    "any": lambda _: True,
+    "link": lambda prop: prop.links,
+    "number": lambda prop: prop.range == XSD.integer,
+    "date": lambda prop: prop.range == XSD.date,
+    "optional": lambda prop: not prop.min_count,
+}
+"""The sorts of properties that declared forms may be about."""
+
+
+class DeclaredForm(NamedTuple):
+    """A form with places for names, and the sorts that the property is of that it is about.
+
+    There are none if it is about no property; with ``path``, it is about a second one, too, of what
+    the first one links to.
+    """
+
+    form: Form
+    of: Sequence[str]
+    path: bool
+
+
+@cache
+def declared_forms(folder: str, name: str) -> Mapping[str, DeclaredForm]:
+    """Return the forms that a file in a folder of ``tasks`` declares, by name."""
+    declared = json.loads(resources.text("tasks", folder, name))
+    del declared["canary"]
+    return {key: _declared_form(dict(value)) for key, value in declared.items()}
+
+
+def _declared_form(declared: dict[str, Any]) -> DeclaredForm:
+    of, path = declared.pop("of", ""), declared.pop("path", False)
+    mistakes = tuple(declared.pop("mistakes", {}).items())
+    return DeclaredForm(Form(**{"after": ".", **declared, "mistakes": mistakes}), of.split(), path)
+
+
 _Asked = tuple[str, Sequence[Clause], Form]  # the class that a question is about, and its parts
 
 
@@ -64,6 +102,8 @@ class QuestionSheet(Sheet[Question]):
 
     SEEDED: ClassVar = "questions"
     """The part of the seed that tells kinds of sheets apart."""
+    DECLARED: ClassVar = ("world", "forms.json")
+    """The file of ``tasks`` with the declared forms."""
     TRIES = 10_000
 
     def __init__(self, world: World, level: int) -> None:
@@ -102,8 +142,8 @@ class QuestionSheet(Sheet[Question]):
             return None
         name = chance.one(forms)
         tags = {*features, name, *(["hierarchy"] if self._has_subclasses(kind) else [])}
-        candidates = getattr(self, f"_{name}")(kind, {part.property_iri for part in parts})
-        for form in islice(candidates, _CANDIDATES):
+        forms_of_name = self._forms(name, kind, {part.property_iri for part in parts})
+        for form in islice(forms_of_name, _CANDIDATES):
             question = self._put(kind, parts, form)
             if self._sound(question, kind, parts, form):
                 return question._replace(features=tuple(sorted(tags)))
@@ -239,18 +279,26 @@ class QuestionSheet(Sheet[Question]):
 
     # Forms of questions
 
-    def _names(self, kind: str, used_properties: set[str]) -> Iterator[Form]:  # noqa: ARG002 - one of several
-        yield Form("What are the names of the", "?", "DISTINCT ?name", "?x rdfs:label ?name .")
-
-    def _count(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
+    def _forms(self, name: str, kind: str, used_properties: set[str]) -> Iterator[Form]:
+        """Yield the forms with a name: declared, for each property that fits, or of a method."""
+        declared = declared_forms(*self.DECLARED).get(name)
+        if declared is None:
+            yield from getattr(self, f"_{name}")(kind, used_properties)
+            return
+        if not declared.of:
+            yield declared.form
+            return
         for prop in self._free(kind, used_properties):
-            if prop.links:
-                yield Form(
-                    f"How many different values of {prop.label} have, taken together, the",
-                    "?",
-                    "(COUNT(DISTINCT ?value) AS ?number)",
-                    f"?x {prefixed_name(self._graph, prop.iri)} ?value .",
-                )
+            if not all(_SORTS[sort](prop) for sort in declared.of):
+                continue
+            names = {"label": prop.label, "term": prefixed_name(self._graph, prop.iri)}
+            if not declared.path:
+                yield declared.form.about(names)
+                continue
+            for last in self._free(prop.range, used_properties):
+                if prop.range == last.domain:
+                    term = prefixed_name(self._graph, last.iri)
+                    yield declared.form.about({**names, "other": last.label, "next": term})
 
     def _optional(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._free(kind, used_properties):
@@ -267,33 +315,6 @@ class QuestionSheet(Sheet[Question]):
                     mistakes=(("OPTIONAL", ""), (optional, "")),
                 )
 
-    def _grouped(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        for prop in self._free(kind, used_properties):
-            if prop.links:
-                yield Form(
-                    f"Group by {prop.label}, and count for each that occurs: how many are there "
-                    "of the",
-                    f"? Give the name of each {prop.label} with the number.",
-                    "?name (COUNT(?x) AS ?number)",
-                    f"?x {prefixed_name(self._graph, prop.iri)} ?group . ?group rdfs:label ?name .",
-                    "\nGROUP BY ?group ?name",
-                    each_once=True,
-                )
-
-    def _above(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        for prop in self._measures(kind, used_properties):
-            predicate = prefixed_name(self._graph, prop.iri)
-            among = "  { SELECT DISTINCT ?y WHERE {\n  $CONDITIONS } }\n"
-            yield Form(
-                "Which of the",
-                f", are above the average of all of these in {prop.label}?",
-                "DISTINCT ?name",
-                f"?x rdfs:label ?name ; {predicate} ?size . FILTER(?size > ?mean)\n"
-                f"  {{ SELECT (AVG(?each) AS ?mean) WHERE {{\n{among}"
-                f"  ?y {predicate} ?each . }} }}",
-                mistakes=((among, ""),),
-            )
-
     def _sorted(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._measures(kind, used_properties):
             for number in self._chance.shuffled(range(2, 6)):
@@ -308,18 +329,6 @@ class QuestionSheet(Sheet[Question]):
                     least=number + 1,
                     mistakes=((f"LIMIT {number}", ""),),
                 )
-
-    def _total(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        for prop in self._measures(kind, used_properties):
-            predicate = prefixed_name(self._graph, prop.iri)
-            yield Form(
-                f"What is the {prop.label} in total of the",
-                "?",
-                "(SUM(?size) AS ?total)",
-                f"?x {predicate} ?size .",
-                each_once=True,
-                least=2,  # the total of one is its mean, too
-            )
 
     def _free(self, kind: str, used_properties: set[str]) -> list[Any]:
         """Return the unused properties of a class, in random order.

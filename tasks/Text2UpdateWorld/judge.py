@@ -21,13 +21,12 @@ from kgbench.worlds.generator import literal
 from kgbench.worlds.writing import Row as Written
 from kgbench.worlds.writing import WritingSheet
 
-_YEAR: Final = 2026
-
 
 class Updates(WritingSheet):
     """A sequence of different update exercises of one level."""
 
     SEEDED = "updates"
+    DECLARED = ("Text2UpdateWorld", "forms.json")
     FORMS = {  # noqa: RUF012 - a constant
         1: ("set", "remove", "add", "replace"),
         2: ("set", "remove", "add", "replace"),
@@ -64,17 +63,6 @@ class Updates(WritingSheet):
                 pattern,
                 mistakes=mistakes,
             )
-
-    def _remove(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        for prop in self._free(kind, used_properties):
-            if not prop.min_count:
-                term = self._term(prop)
-                yield Form(
-                    f"Remove all that is stated as {prop.label} of the",
-                    ".",
-                    f"DELETE {{ ?x {term} ?old }}",
-                    f"?x {term} ?old .",
-                )
 
     def _add(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
         for prop in self._links(kind, used_properties):
@@ -114,79 +102,6 @@ class Updates(WritingSheet):
                 ".",
                 f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?x {term} ?new }}",
                 f"?x {term} ?old . BIND(?old + {more} AS ?new)",
-            )
-
-    def _reverse(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        for prop in self._links(kind, used_properties):
-            term = self._term(prop)
-            yield Form(
-                f"Replace every statement of the {prop.label} by one the other way round (its "
-                "object as subject, its subject as object, t:of as property) for the",
-                ".",
-                f"DELETE {{ ?x {term} ?old }}\nINSERT {{ ?old t:of ?x }}",
-                f"?x {term} ?old .",
-            )
-
-    def _delete(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        others = " UNION { ?s ?p ?x . BIND(?x AS ?o) }"
-        yield Form(
-            "Remove every statement whose subject or object is one of the",
-            ".",
-            "DELETE { ?s ?p ?o }",
-            f"{{ ?x ?p ?o . BIND(?x AS ?s) }}{others}",
-            mistakes=((others, ""),),
-        )
-
-    def _derive(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        for prop in self._links(kind, used_properties):
-            for other in self._free(prop.range, used_properties):
-                if prop.range != other.domain:
-                    continue
-                yield Form(
-                    f"Add every {other.label} of every {prop.label} of theirs, with the property "
-                    "t:derived, to the",
-                    ".",
-                    "INSERT { ?x t:derived ?new }",
-                    f"?x {self._term(prop)} ?other . ?other {self._term(other)} ?new .",
-                )
-
-    def _describe(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        for prop in self._free(kind, used_properties):
-            term = self._term(prop)
-            yield Form(
-                f"Replace every value of the {prop.label} by a new blank node, one for each "
-                f"statement, that has the value as its rdf:value and the number {_YEAR} as its "
-                "t:year, for the",
-                ".",
-                f"DELETE {{ ?x {term} ?old }}\n"
-                f"INSERT {{ ?x {term} [ rdf:value ?old ; t:year {_YEAR} ] }}",
-                f"?x {term} ?old .",
-                each_once=True,
-            )
-
-    def _archive(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        yield Form(
-            "Move every statement, out of the default graph and into the named graph t:archive, "
-            "whose subject is one of the",
-            ".",
-            "DELETE { ?x ?p ?o }\nINSERT { GRAPH t:archive { ?x ?p ?o } }",
-            "?x ?p ?o .",
-        )
-
-    def _tally(self, kind: str, used_properties: set[str]) -> Iterator[Form]:
-        for prop in self._links(kind, used_properties):
-            if prop.min_count:
-                continue  # no number would be 0
-            yield Form(
-                f"Add, with the property t:number, how many different values of the {prop.label} "
-                "are stated (0 where none is), to each of the",
-                ".",
-                "INSERT { ?x t:number ?number }",
-                "{ SELECT ?x (COUNT(?value) AS ?number) WHERE {\n"
-                f"    ?x rdfs:label ?name . OPTIONAL {{ ?x {self._term(prop)} ?value }} }} "
-                "GROUP BY ?x }",
-                each_once=True,
-                mistakes=(("OPTIONAL", ""),),
             )
 
 

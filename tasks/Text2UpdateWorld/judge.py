@@ -14,7 +14,7 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.families.sparql import WritingFamily
-from kgbench.policies.node_numbers import Row
+from kgbench.policies.blank_nodes import Row
 from kgbench.vocab import RDF
 from kgbench.worlds.clauses import Form
 from kgbench.worlds.generator import literal

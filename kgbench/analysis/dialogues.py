@@ -1,35 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Presents one dialogue to readers: prompts, answers, verdicts and provenance.
 
-The views are made of the values of :mod:`kgbench.model`, for ``kgbench show``, pages and
-publications.
+``kgbench show``, pages and publications show the same views of what
+:mod:`kgbench.record.dialogues` reads.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from kgbench.characters import one_line
 from kgbench.errors import QueryError
-from kgbench.model import Call, Evaluation, Turn
-from kgbench.rdf import queries, storable
-from kgbench.record.assembly import evaluation
-from kgbench.record.dialogues import Facts, turns
+from kgbench.model import Call, Turn
+from kgbench.rdf import storable
+from kgbench.record.dialogues import StoredDialogues
 from kgbench.record.withheld import disclosed
+from kgbench.scores import catalogue
+from kgbench.scores.catalogue import MetricInfo
 from kgbench.store.protocol import Store
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
 from kgbench.tools import arguments, wording
-from kgbench.vocab import BASE, KGB
+from kgbench.vocab import BASE, KGB, PROV, RDFS
 
 _BRIEF = 100  # characters
 _MILLISECOND = 0.001  # seconds
 _ZEROS = re.compile(r"(\.[0-9]*[1-9])0+(?![0-9])")  # at the end of a fraction of a second
-_COLUMNS = {"dialogue": KGB.dialogue, "round": KGB.round, "outcome": KGB.outcome}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,53 +146,59 @@ def view(store: Store, dialogue: str, evaluation_pass: str | None = None) -> Dia
 
     Raises :class:`~kgbench.errors.QueryError` if the store holds no such dialogue.
     """
-    rows = list(queries.run(store, "dialogue-facts", dialogue=dialogue))
-    if not rows:
-        raise QueryError(f"{store.location} holds no dialogue <{dialogue}>")
+    found = read(store, dialogue)
+    metrics = catalogue.metrics(store)
+    evaluations = found.evaluations[dialogue]
+    passes = {iri: found.value(iri, PROV.wasGeneratedBy) or "" for iri in evaluations}
     return DialogueView(
         iri=dialogue,
-        facts=_facts(rows[0]),
-        rounds=_rounds(store, dialogue, rows[0]["runGraph"].value),
-        verdicts=_verdicts(store, dialogue, evaluation_pass),
+        facts=tuple(_facts(found, dialogue)),
+        rounds=rounds(found, dialogue),
+        verdicts=tuple(
+            verdict(found, iri, metrics, by.removeprefix(BASE))
+            for iri, by in passes.items()
+            if evaluation_pass in (None, by)
+        ),
     )
 
 
-def _text(term: Any) -> str | None:
-    return None if term is None else str(term.value)
+def read(store: Store, dialogue: str) -> StoredDialogues:
+    """Look up one dialogue with all evaluations.
+
+    Raises :class:`~kgbench.errors.QueryError` if the store holds no such dialogue.
+    """
+    found = StoredDialogues(store, [dialogue])
+    if dialogue not in found.parts:
+        raise QueryError(f"{store.location} holds no dialogue <{dialogue}>")
+    found.find_evaluations()
+    return found
 
 
-def _facts(row: Any) -> tuple[tuple[str, str | None], ...]:
-    def short(name: str) -> str | None:
-        text = _text(row[name])
-        return None if text is None else text.removeprefix(BASE)
-
-    label = _text(row["runLabel"])
-    return (
-        ("run", f"{short('run')} ({label})" if label else short("run")),
-        ("model", short("model")),
-        ("task", short("task")),
-        ("suite", short("suite")),
-        ("case", short("case")),
-        ("iteration", _text(row["iteration"])),
-        ("started", _text(row["started"])),
-        ("ended", _text(row["ended"]) or "not complete"),
-        ("software", short("agent")),
-        ("graph", short("runGraph")),
-    )
+def _facts(found: StoredDialogues, dialogue: str) -> Iterator[tuple[str, str | None]]:
+    run = found.run(dialogue)
+    found.describe([run])
+    label, short = found.value(run, RDFS.label), run.removeprefix(BASE)
+    yield "run", f"{short} ({label})" if label else short
+    for name in ("model", "task", "suite", "case"):
+        value = found.value(dialogue, KGB[name])
+        yield name, None if value is None else value.removeprefix(BASE)
+    yield "iteration", found.value(dialogue, KGB.iteration)
+    yield "started", found.value(dialogue, PROV.startedAtTime)
+    yield "ended", found.value(dialogue, PROV.endedAtTime) or "not complete"
+    agent = found.value(run, PROV.wasAssociatedWith)
+    yield "software", None if agent is None else agent.removeprefix(BASE)
+    yield "graph", found.graph(dialogue).removeprefix(BASE)
 
 
-def _rounds(store: Store, dialogue: str, graph: str) -> tuple[RoundView, ...]:
-    by_round = turns(store, graph, [dialogue]).get(dialogue, {})
-    return tuple(round_view(k, turn, reasoning=disclosed) for k, turn in by_round.items())
+def rounds(found: StoredDialogues, dialogue: str) -> tuple[RoundView, ...]:
+    """Present the rounds of a dialogue."""
+    return tuple(_round(k, turn) for k, turn in found.turns(dialogue).items())
 
 
-def round_view(
-    k: int, turn: Turn, reasoning: Callable[[str | None], str | None] = lambda text: text
-) -> RoundView:
-    """Present round ``k`` of a dialogue; ``reasoning`` gives what is shown of the reasoning."""
+def _round(k: int, turn: Turn) -> RoundView:
     reply = turn.calls[-1].reply if turn.calls else None
     answer = None if reply is None else storable(reply.text)
-    thoughts = None if reply is None else reasoning(reply.reasoning)
+    thoughts = None if reply is None else disclosed(reply.reasoning)
     return RoundView(
         round=k,
         prompt=_visible(turn.prompt),
@@ -253,53 +259,29 @@ def _call(call: Call) -> str:
     return "; ".join(parts)
 
 
-def _verdicts(store: Store, dialogue: str, wanted: str | None) -> tuple[VerdictView, ...]:
-    """Read the verdicts, pass by pass: those on answers first, then that on the whole."""
-    facts = Facts()
-    for row in queries.run(store, "dialogue-infos", dialogue=dialogue, **{"pass": wanted}):
-        facts[row["evaluation"].value] = {KGB.infos: row["infos"].value}
-    first: dict[str, Any] = {}
-    scores: dict[str, dict[str, float]] = {}
-    names: dict[str, str] = {}
-    for row in queries.run(store, "dialogue-scores", dialogue=dialogue, **{"pass": wanted}):
-        of_evaluation = scores.setdefault(row["evaluation"].value, {})
-        first.setdefault(row["evaluation"].value, row)
-        if row["value"] is not None:
-            names[row["metric"].value] = row["name"].value
-            of_evaluation[row["metric"].value] = float(row["value"].value)
-    views = []
-    for iri, row in first.items():
-        said = facts.setdefault(iri, {})
-        said |= {name: row[key].value for key, name in _COLUMNS.items() if row[key] is not None}
-        verdict = evaluation(facts, iri, scores[iri])
-        by = f"{row['kind'].value}, {row['pass'].value.removeprefix(BASE)}"
-        scope = "whole dialogue" if verdict.round is None else f"answer {verdict.round}"
-        title = f"verdict on {scope} ({by})"
-        round_ = float("inf") if verdict.round is None else verdict.round
-        order = (row["started"].value, row["pass"].value, round_)
-        views.append((order, verdict_view(verdict, title, names)))
-    return tuple(view for _, view in sorted(views, key=lambda pair: pair[0]))
-
-
-def verdict_view(
-    verdict: Evaluation,
-    title: str,
-    names: Mapping[str, str],
+def verdict(
+    found: StoredDialogues,
+    iri: str,
+    metrics: Mapping[str, MetricInfo],
+    by: str,
     format_info: Callable[[str], str] = str,
 ) -> VerdictView:
-    """Present an evaluation.
+    """Present an evaluation (IRI), with scores by ``metrics`` of the catalogue.
 
-    ``names`` are those of metrics, by IRI; ``format_info`` converts the value of an info to the
-    text shown.
+    ``by`` names its pass, after the kind; ``format_info`` converts the value of an info to the text
+    shown.
     """
+    said = found.evaluation(iri)
+    scope = "the whole dialogue" if said.round is None else f"answer {said.round}"
+    kind = found.value(found.value(iri, PROV.wasGeneratedBy) or "", KGB.passKind) or "pass"
     return VerdictView(
-        title=title,
-        evaluation=verdict.iri,
-        round=verdict.round,
-        outcome=verdict.outcome.value,
-        scores=tuple(sorted((names[metric], value) for metric, value in verdict.scores.items())),
+        title=f"verdict on {scope} ({kind}, {by})",
+        evaluation=iri,
+        round=said.round,
+        outcome=said.outcome.value,
+        scores=tuple(sorted((metrics[m].name, v) for m, v in said.scores.items() if m in metrics)),
         infos=tuple(
             (name, format_info(value if isinstance(value, str) else json.dumps(value)))
-            for name, value in sorted(verdict.infos.items())
+            for name, value in sorted(said.infos.items())
         ),
     )

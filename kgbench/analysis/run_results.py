@@ -6,66 +6,86 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from functools import cached_property
 
 from kgbench.analysis import outcomes
 from kgbench.analysis.identity_changes import identity_changes
 from kgbench.analysis.leaderboard import leaderboard, published_sets
 from kgbench.analysis.outcomes import Ending
 from kgbench.analysis.standings import standings_table
-from kgbench.analysis.worst import ScoredDialogue, worst_dialogues
+from kgbench.analysis.task_scores import task_scores
+from kgbench.analysis.worst import MOST, ScoredDialogue, worst_dialogues
 from kgbench.connectors import extraction
 from kgbench.errors import QueryError
 from kgbench.rdf import queries
 from kgbench.record.reading import RunInfo
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names, displayed
-from kgbench.scores.selection import Selection, select
+from kgbench.scores.inference import DIALOGUES
+from kgbench.scores.selection import select
 from kgbench.scores.selectors import with_left_out_notes
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 from kgbench.tables import Table
 
 
-class RunResults(NamedTuple):
-    """The results of a run; ``endings`` counts the answers of each model (name) by their ending.
+class RunResults:
+    """The results of a run, each computed when it is first used.
 
-    ``published`` is the leaderboard of the run's suite with the scores that a paper prints, if one
-    does.
+    With ``whole_store``, the leaderboard covers the whole suite of the run. Raises
+    :class:`~kgbench.errors.QueryError` before the first evaluation pass.
     """
 
-    table: Table
-    published: Table | None
-    endings: dict[str, Counter[Ending]]
-    worst: list[ScoredDialogue]
-    warnings: list[str]
+    def __init__(self, store: Store, run: RunInfo, *, whole_store: bool = False) -> None:
+        self._store = store
+        self._run = run
+        self._of_run = select(store, run=run.iri)
+        self._ranked = select(store, suite=run.suite) if whole_store else self._of_run
 
+    @cached_property
+    def table(self) -> Table:
+        """The leaderboard."""
+        return with_left_out_notes(self._store, standings_table(self._store, self._ranked))
 
-def run_results(store: Store, run: RunInfo, *, whole_store: bool) -> RunResults:
-    """Compute the results of ``run``; with ``whole_store``, the table covers its whole suite."""
-    of_run = select(store, run=run.iri)
-    ranked: Selection = select(store, suite=run.suite) if whole_store else of_run
-    models = catalogue.models(store)
-    counted: dict[str, Counter[Ending]] = {}
-    for (model, _), counts in outcomes.of_answers(store, of_run).items():
-        counted.setdefault(models.name(model), Counter()).update(counts)
-    return RunResults(
-        table=with_left_out_notes(store, standings_table(store, ranked)),
-        published=_published(store, run.suite),
-        endings=counted,
-        worst=worst_dialogues(store, of_run),
-        warnings=warnings(store, run, counted),
-    )
+    @cached_property
+    def tasks(self) -> Table | None:
+        """The scores by task without intervals; ``None`` if a task has no main metric."""
+        try:
+            return task_scores(self._store, self._of_run, estimand=DIALOGUES)
+        except QueryError:
+            return None
 
+    @cached_property
+    def published(self) -> Table | None:
+        """The leaderboard of the run's suite with the scores that a paper prints, if one does.
 
-def _published(store: Store, suite: str) -> Table | None:
-    """Return the leaderboard of a suite by the first score set of which a paper prints scores."""
-    for score_set in sorted(name for of_suite, name in published_sets() if of_suite == suite):
-        with suppress(QueryError):  # the store has no scores of this set
-            selection = select(store, suite=suite)
-            table = leaderboard(store, selection, set=score_set, published=True)
-            return displayed(table, display_names(store))
-    return None
+        It is that of the first score set for which the store has scores.
+        """
+        suite = self._run.suite
+        for score_set in sorted(name for of_suite, name in published_sets() if of_suite == suite):
+            with suppress(QueryError):  # the store has no scores of this set
+                selection = select(self._store, suite=suite)
+                table = leaderboard(self._store, selection, set=score_set, published=True)
+                return displayed(table, display_names(self._store))
+        return None
+
+    @cached_property
+    def endings(self) -> dict[str, Counter[Ending]]:
+        """The numbers of answers of each model (name) by their ending."""
+        models = catalogue.models(self._store)
+        counted: dict[str, Counter[Ending]] = {}
+        for (model, _), counts in outcomes.of_answers(self._store, self._of_run).items():
+            counted.setdefault(models.name(model), Counter()).update(counts)
+        return counted
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """A line for each reason to doubt the scores; see :func:`warnings`."""
+        return warnings(self._store, self._run, self.endings)
+
+    def worst(self, limit: int = MOST) -> list[ScoredDialogue]:
+        """Return the worst dialogues."""
+        return worst_dialogues(self._store, self._of_run, limit)
 
 
 MANY = 0.1  # the least share of a model's answers with an outcome that causes a warning

@@ -15,7 +15,7 @@ from typing import Any
 
 from kgbench.analysis.outcomes import by_fact
 from kgbench.analysis.passes import changes
-from kgbench.analysis.run_results import run_results
+from kgbench.analysis.run_results import RunResults
 from kgbench.analysis.worst import ScoredDialogue
 from kgbench.api.connection import Connection
 from kgbench.characters import one_line
@@ -108,7 +108,7 @@ def run_benchmark(
 def _results(store: Store, progress: Progress) -> Run:
     """Return the results of the run after a session."""
     run = reading.find_run(store, progress.run)
-    results = run_results(store, run, whole_store=False)
+    results = RunResults(store, run)
     return Run(
         iri=progress.run,
         name=run.label,
@@ -121,7 +121,7 @@ def _results(store: Store, progress: Progress) -> Run:
         leaderboard=results.table,
         outcomes={model: dict(by_fact(found)) for model, found in results.endings.items()},
         warnings=tuple(results.warnings),
-        worst=tuple(results.worst),
+        worst=tuple(results.worst()),
         invalidated=progress.invalidated,
     )
 

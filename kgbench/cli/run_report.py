@@ -45,12 +45,12 @@ def report(
 
     ``location`` is the store's location if printed commands must repeat it.
     """
-    from kgbench.analysis.run_results import run_results
+    from kgbench.analysis.run_results import RunResults
     from kgbench.record import reading
     from kgbench.tables import render
 
     run = reading.find_run(store, progress.run)
-    results = run_results(store, run, whole_store=whole_store)
+    results = RunResults(store, run, whole_store=whole_store)
     costs = totals(store, run)
     rows = {cell.iri for cell in results.table.column("model") if isinstance(cell, Ref)}
     without_row = [setup.label for setup in plan.models if setup.iri not in rows]
@@ -92,7 +92,7 @@ def report(
         "published": results.published and json.loads(render(results.published, "json")),
         "outcomes": {model: by_fact(found) for model, found in results.endings.items()},
         "warnings": results.warnings,
-        "worst": [item.as_json() for item in results.worst],
+        "worst": [item.as_json() for item in results.worst()],
     }
     messages.report(data, lines(), json_=json_)
     if not json_:
@@ -110,10 +110,10 @@ def _results(store: Store, results: RunResults, location: str | None) -> Iterato
         yield f"answers  {', '.join(counts)}"
     for warning in results.warnings:
         yield f"warning  {warning}"
-    if results.worst:
+    if found := results.worst():
         yield "\nThe worst dialogues of this run:"
-        names = short_names(store, (worst.dialogue for worst in results.worst))
-        for worst in results.worst:
+        names = short_names(store, (worst.dialogue for worst in found))
+        for worst in found:
             named = worst._replace(dialogue=names[worst.dialogue])
             yield show_line(named, location, model=True)
         yield ""

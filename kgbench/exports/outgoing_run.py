@@ -7,9 +7,10 @@ format reveals more than another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import pyoxigraph as ox
 
@@ -21,14 +22,15 @@ from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.scrubbing import Scrubber
+from kgbench.rdf.quads import ByIndex, IndexedQuads
 from kgbench.record import reading
-from kgbench.record.assembly import Assembler, evaluation
+from kgbench.record.dialogues import StoredDialogues
 from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.withheld import disclosed
 from kgbench.run_selection import newest_judgeable_run
 from kgbench.scores.selection import FIRST, LATEST
 from kgbench.store.protocol import Store
-from kgbench.vocab import DCTERMS, KGB, PROV, SKOS
+from kgbench.vocab import KGB, PROV, SKOS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +53,9 @@ class ExportRequest:
 class OutgoingRun:
     """A run with one evaluation of each dialogue, as statements that may leave the store.
 
-    ``statements`` are those of the run's graph, ``judged`` those of the passes. ``invalid`` are
-    invalidated dialogues; ``dialogue`` is the only one to export, if set. ``evaluations`` are the
-    IRIs that count, by dialogue and round. ``published`` maps an IRI of the store to the exported
-    one.
+    ``statements`` are those of the run's graph, ``judged`` those of the passes. ``found`` has the
+    valid dialogues, with the evaluations that count; ``dialogue`` is the only one, if set.
+    ``published`` maps an IRI of the store to the exported one.
     """
 
     info: RunInfo
@@ -64,9 +65,8 @@ class OutgoingRun:
     statements: StatementIndex
     judged: StatementIndex
     catalogue: StatementIndex
-    invalid: frozenset[str] = frozenset()
+    found: StoredDialogues
     dialogue: str | None = None
-    evaluations: dict[str, dict[int | None, str]] = field(default_factory=dict)
     published: Callable[[str], str] = str
 
     @cached_property
@@ -75,23 +75,14 @@ class OutgoingRun:
 
         A text that was left out is a :class:`~kgbench.record.withheld.Withheld`.
         """
-        counted = [
-            self._dialogue(iri)
-            for iri in self.statements.instances(KGB.Dialogue)
-            if iri not in self.invalid and self.dialogue in (None, iri)
-        ]
-        return sorted(counted, key=lambda d: (d.model, d.task, d.iteration, d.iri))
+        valid = map(self.found.dialogue, self.found.parts)
+        return sorted(valid, key=lambda d: (d.model, d.task, d.iteration, d.iri))
 
     @cached_property
     def verdicts(self) -> dict[str, list[Evaluation]]:
         """The evaluations that count, by dialogue: of each round in order, then of the whole."""
-        by_dialogue: dict[str, list[Evaluation]] = {dialogue.iri: [] for dialogue in self.dialogues}
-        for dialogue, evaluations in by_dialogue.items():
-            by_round = self.evaluations.get(dialogue, {})
-            for k in sorted(by_round, key=lambda k: float("inf") if k is None else k):
-                scores = dict(sorted(self.judged.doubles(by_round[k]).items()))
-                evaluations.append(evaluation(self.judged, by_round[k], scores))
-        return by_dialogue
+        evaluations = self.found.evaluations
+        return {d.iri: list(map(self.found.evaluation, evaluations[d.iri])) for d in self.dialogues}
 
     @cached_property
     def metrics(self) -> dict[str, tuple[str, str | None]]:
@@ -104,57 +95,15 @@ class OutgoingRun:
             for iri in self.catalogue.instances(KGB.Metric)
         }
 
-    @cached_property
-    def calls(self) -> dict[str, list[str]]:
-        """The model calls (IRIs) of each dialogue."""
-        return self._grouped(KGB.ModelCall, DCTERMS.isPartOf)
-
-    @cached_property
-    def answers(self) -> dict[str, list[str]]:
-        """The answer (IRI) of each answered model call."""
-        return self._grouped(KGB.Answer, PROV.wasGeneratedBy)
-
-    @cached_property
-    def _tool_calls(self) -> dict[str, list[str]]:
-        return self._grouped(KGB.ToolCall, KGB.dialogue)
-
-    @cached_property
-    def _tool_results(self) -> dict[str, list[str]]:
-        return self._grouped(KGB.ToolResult, PROV.wasGeneratedBy)
-
-    def _grouped(self, kind: str, name: str) -> dict[str, list[str]]:
-        """Group the instances of a class by the value of a property."""
-        groups: dict[str, list[str]] = {}
-        for iri in self.statements.instances(kind):
-            groups.setdefault(self.statements.required(iri, name), []).append(iri)
-        return groups
-
     def class_of(self, task: str) -> str:
         """Return the task class (IRI) of a task or case."""
         return self.catalogue.required(task, KGB.taskClass)
-
-    def value(self, subject: str, name: str, /) -> str | None:
-        """Return a value from the run's graph, else the catalogue (for imported tool servers)."""
-        value = self.statements.value(subject, name)
-        return self.catalogue.value(subject, name) if value is None else value
-
-    def _dialogue(self, iri: str) -> Dialogue:
-        calls = self.calls.get(iri, [])
-        tool_calls = self._tool_calls.get(iri, [])
-        assembler = Assembler(self)
-        uses = assembler.uses(tool_calls, _all_of(self._tool_results, tool_calls))
-        turns = assembler.turns(calls, _all_of(self.answers, calls), uses)
-        return assembler.dialogue(iri, self.info.iri, turns.values())
 
 
 def all_answered(dialogue: Dialogue) -> bool:
     """Return whether every turn has an answer that was not left out."""
     answers = [disclosed(turn.answer) for turn in dialogue.turns]
     return bool(answers) and None not in answers
-
-
-def _all_of(groups: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[str]:
-    return [iri for name in names for iri in groups.get(name, ())]
 
 
 def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
@@ -189,20 +138,43 @@ def read(store: Store, wanted: ExportRequest) -> OutgoingRun:
             else published(each.graph)
         )
     )
+    statements = StatementIndex(published(info.graph))
+    catalogue = StatementIndex(published(store.iris.catalogue))
+    invalid = frozenset(map(addresses.published, reading.invalid(store, info.graph)))
+    # The IRI of a dialogue from an earlier export is its published one already.
+    dialogue = None if wanted.dialogue is None else addresses.published(wanted.dialogue)
+    found = StoredDialogues(
+        ByIndex(IndexedQuads(chain(statements.quads, catalogue.quads, judged.quads))),
+        (
+            iri
+            for iri in statements.instances(KGB.Dialogue)
+            if iri not in invalid and dialogue in (None, iri)
+        ),
+    )
+    found.find_evaluations()
+    order = [each.iri for each in (reversed(passes) if wanted.pass_ == LATEST else passes)]
+    for evaluations in found.evaluations.values():
+        _keep_one_pass(found, evaluations, order)
     return OutgoingRun(
         info=info,
         passes=passes,
         base=store.iris.base,
         level=level,
-        statements=StatementIndex(published(info.graph)),
+        statements=statements,
         judged=judged,
-        catalogue=StatementIndex(published(store.iris.catalogue)),
-        invalid=frozenset(map(addresses.published, reading.invalid(store, info.graph))),
-        # The IRI of a dialogue from an earlier export is its published one already.
-        dialogue=None if wanted.dialogue is None else addresses.published(wanted.dialogue),
-        evaluations=_evaluations(judged, passes, latest=wanted.pass_ == LATEST),
+        catalogue=catalogue,
+        found=found,
+        dialogue=dialogue,
         published=addresses.published,
     )
+
+
+def _keep_one_pass(found: StoredDialogues, evaluations: list[str], order: Sequence[str]) -> None:
+    """Keep the evaluations by the first pass (IRI) in ``order`` that has any."""
+    by_pass: dict[str | None, list[str]] = {}
+    for iri in evaluations:
+        by_pass.setdefault(found.value(iri, PROV.wasGeneratedBy), []).append(iri)
+    evaluations[:] = next((by_pass[one] for one in order if one in by_pass), [])
 
 
 def _as_published(
@@ -273,20 +245,3 @@ def _passes(store: Store, info: RunInfo, pass_: str) -> list[PassInfo]:
         known = ", ".join(each.iri for each in all_passes)
         raise StoreError(f"'{pass_}' is not an evaluation pass over {info.iri}; there are: {known}")
     return chosen
-
-
-def _evaluations(
-    judged: StatementIndex, passes: Sequence[PassInfo], *, latest: bool
-) -> dict[str, dict[int | None, str]]:
-    """Return the evaluations that count, by dialogue and round: one pass per dialogue."""
-    by_pass: dict[str, dict[str, dict[int | None, str]]] = {}
-    for iri in judged.instances(KGB.Evaluation):
-        of_pass = by_pass.setdefault(judged.required(iri, PROV.wasGeneratedBy), {})
-        number = judged.value(iri, KGB.round)
-        dialogue = judged.required(iri, KGB.dialogue)
-        of_pass.setdefault(dialogue, {})[None if number is None else int(number)] = iri
-    counting: dict[str, dict[int | None, str]] = {}
-    for each in reversed(passes) if latest else passes:
-        for dialogue, evaluations in by_pass.get(each.iri, {}).items():
-            counting.setdefault(dialogue, evaluations)
-    return counting

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
+
+from kgbench.record.dialogues import StoredDialogues, call_order
+from kgbench.vocab import KGB, PROV
 
 BOX_WIDTH = 220
 RADIUS = 110.0
@@ -119,6 +123,27 @@ _NODE = (
     '<text x="{}" y="{}" text-anchor="middle">{}</text></a>'
 )
 _STEP_X, _STEP_Y = 215, 84
+
+
+def of_dialogue(found: StoredDialogues, dialogue: str) -> Drawing:
+    """Lay out the provenance of a dialogue, with the first evaluation of each answer."""
+    parts = found.parts[dialogue]
+    rows: dict[str | None, dict[str, str]] = defaultdict(dict)
+    # What comes last stays: the last call, of which the answer is, and the first evaluation.
+    for kind, iris in (
+        ("prompt", parts.prompts),
+        ("call", sorted(parts.calls, key=call_order)),
+        ("evaluation", reversed(found.evaluations[dialogue])),
+    ):
+        for iri in iris:
+            rows[found.value(iri, KGB.round)][kind] = iri
+    for answer in parts.answers:
+        call = found.value(answer, PROV.wasGeneratedBy) or ""
+        rows[found.value(call, KGB.round)] |= {"call": call, "answer": answer}
+    rows.pop(None, None)  # of the whole dialogue
+    case, model = (found.value(dialogue, name) or "" for name in (KGB.case, KGB.model))
+    in_order = sorted(rows.items(), key=lambda item: int(item[0] or 0))
+    return provenance(case, model, [row for _, row in in_order])
 
 
 def provenance(case: str, model: str, rounds: Sequence[Mapping[str, str]]) -> Drawing:

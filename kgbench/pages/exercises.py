@@ -13,12 +13,13 @@ from kgbench.analysis import dialogue_search
 from kgbench.errors import QueryError
 from kgbench.pages import drawing, neighbours, score_tables, things
 from kgbench.pages.board import heat_map
-from kgbench.pages.measures import measures
 from kgbench.pages.snapshot import View
+from kgbench.pages.verdicts import measures
 from kgbench.record import accounts, reading
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import TaskInfo, display_names
 from kgbench.scores.selection import select
+from kgbench.store.fragments import dialogue_part
 from kgbench.tables import Table
 from kgbench.vocab import DCTERMS, KGB, PROV, RDFS, SKOS
 
@@ -60,7 +61,9 @@ def task_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa:
 def described(view: View, info: TaskInfo) -> dict[str, Any]:
     """Return the declaration of a task: definition, parameters, formats and metrics."""
     declared = measures(view, info.iri)
-    metrics = declared.by_name.values()
+    metrics = sorted(
+        declared.by_name.values(), key=lambda one: (one.name != declared.main, one.name)
+    )
     formats = {
         name: sorted(item.value for item in things.values(view, info.task_class, predicate))
         for name, predicate in (("reads", KGB.reads), ("writes", KGB.writes))
@@ -70,7 +73,7 @@ def described(view: View, info: TaskInfo) -> dict[str, Any]:
         "what": things.text(view, info.task_class, RDFS.label) or "",
         "definition": things.text(view, info.task_class, SKOS.definition) or "",
         "parameters": things.text(view, info.iri, KGB.parameters),
-        "metrics": sorted(metrics, key=lambda item: (item.name != declared.main, item.name)),
+        "metrics": [(one, things.text(view, one.iri, SKOS.definition) or "") for one in metrics],
         "main": declared.main,
         **formats,
     }
@@ -163,9 +166,7 @@ def _example(view: View, cases: list[str]) -> dict[str, str] | None:
     for case in cases:
         dialogue = neighbours.any_of_case(view.database, ox.NamedNode(case))
         if dialogue is not None:
-            # In a publication, a prompt is a fragment of the same document as its dialogue.
-            prompt = f"{dialogue}-0-prompt" if "#" in dialogue else f"{dialogue}/0/prompt"
-            text = things.text(view, prompt, KGB.text)
+            text = things.text(view, dialogue_part(dialogue, "0/prompt"), KGB.text)
             value = None if text is None else things.text(view, text, PROV.value)
             return {"case": case, "dialogue": dialogue, "prompt": value} if value else None
     return None

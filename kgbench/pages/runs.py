@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.analysis.run_totals import duration
+from kgbench.analysis.outcomes import Ending
+from kgbench.analysis.run_results import RunResults
+from kgbench.analysis.run_totals import cost, duration, totals, usd
 from kgbench.errors import QueryError
 from kgbench.pages import things
-from kgbench.pages.run_results import measured, presented
+from kgbench.pages.board import board, heat_map
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import day, moment, seconds_between
 from kgbench.rdf import queries
@@ -21,9 +24,9 @@ from kgbench.record.reading import RunInfo
 from kgbench.record.run_ends import run_end
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names, model_names
-from kgbench.scores.selection import select
 from kgbench.vocab import DCTERMS, KGB, PROV
 
+_WORST = 10  # shown dialogues
 _NAMED = 2  # models named in the name of a run
 
 
@@ -135,13 +138,14 @@ def run_page(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: 
 
 def _results(view: View, run: RunInfo) -> dict[str, Any]:
     """Return the results and costs of a run; without scores before its first pass."""
-    try:
-        selection = select(view, run=run.iri)
-    except QueryError:
-        selection = None
+    names = display_names(view)
     of_run = {"runGraph": run.graph}
-    return {
-        **presented(measured(view, run, selection), view),
+    context: dict[str, Any] = {
+        "board": None,
+        "heat": None,
+        "outcomes": [],
+        "worst": [],
+        "spent": _spent(totals(view, run), names),
         "queries": {
             "outcomes": [
                 (name, {"suite": run.suite, "run": run.iri})
@@ -151,6 +155,56 @@ def _results(view: View, run: RunInfo) -> dict[str, Any]:
             "progress": [("run-progress", of_run)],
         },
     }
+    try:
+        results = RunResults(view, run)
+    except QueryError:
+        return context
+    order = [str(name) for name in results.table.column("model")]
+    return {
+        **context,
+        "board": board(results.table, names),
+        "heat": None if results.tasks is None else heat_map(results.tasks, order, names),
+        "outcomes": outcomes(results.endings, names),
+        "worst": [
+            (
+                view.iris.base + scored.dialogue,
+                scored._replace(model=names.get(scored.model, scored.model)),
+            )
+            for scored in results.worst(_WORST)
+        ],
+    }
+
+
+def outcomes(
+    endings: Mapping[str, Mapping[Ending, int]], display_names: Mapping[str, str]
+) -> list[tuple[str, int, list[tuple[str, int]]]]:
+    """Return the number of answers of each model, in all and by ending in words."""
+    # A check makes pages again from other rows, so equal counts need an order of their own.
+    return sorted(
+        (
+            display_names.get(model, model),
+            sum(counts.values()),
+            sorted(((e.words, n) for e, n in counts.items()), key=lambda item: (-item[1], item[0])),
+        )
+        for model, counts in endings.items()
+    )
+
+
+def _spent(used: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return tokens, costs and working time, formatted where needed."""
+    return {
+        **used,
+        "cost": cost(dict(used)).removeprefix("cost "),
+        "duration": duration(used["seconds"]),
+        "models": [
+            (names.get(name, name), {**costs, "cost": _usd(costs["cost_usd"])})
+            for name, costs in used["models"].items()
+        ],
+    }
+
+
+def _usd(amount: str | None) -> str:
+    return "unknown" if amount is None else usd(Decimal(amount))
 
 
 def planned(view: View, run: RunInfo, of_run: Mapping[str, Any]) -> int:

@@ -1,21 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of an evaluation, grouped: main score, scores below the best value, perfect scores."""
+"""Scores of an evaluation, grouped: main score, scores below the best value, perfect scores.
+
+What the main score and the best values are is declared by the task class.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from kgbench.analysis.dialogues import RoundView, VerdictView
-from kgbench.pages.measures import Measure, Measures
+from kgbench.analysis.dialogues import VerdictView
 from kgbench.pages.rendering import cell
+from kgbench.pages.snapshot import View
+from kgbench.scores import catalogue
+from kgbench.store.reader import cache_per_snapshot
 
 # from 0 to 1; the number is shown beside it
 _BAR = '<meter value="{:.4g}" aria-hidden="true"></meter>'
-_UNKNOWN = Measure("", "", "", "", None, None, None, None)
+
+
+class Measure(NamedTuple):
+    """A metric with its range from ``worst`` to ``best``; an end is ``None`` if it is not declared.
+
+    ``base`` is the short name of the metric that it aggregates.
+    """
+
+    iri: str
+    name: str
+    worst: float | None
+    best: float | None
+    aggregation: str | None
+    base: str | None
+
+    def is_perfect(self, value: float) -> bool:
+        """Return whether ``value`` is the best value, up to rounding errors."""
+        return self.best is not None and math.isclose(value, self.best, rel_tol=1e-9, abs_tol=1e-9)
+
+    def share(self, value: float) -> float | None:
+        """Return the position of ``value`` between worst (0) and best (1), if both are known."""
+        if self.best is None or self.worst is None or self.best == self.worst:
+            return None
+        share = (value - self.worst) / (self.best - self.worst)
+        return min(max(share, 0.0), 1.0) if math.isfinite(share) else None
+
+
+class Measures(NamedTuple):
+    """The metrics of a task class by short name, and its main metrics of dialogues and answers.
+
+    For classes with several rounds, ``main`` aggregates ``of_answer``.
+    """
+
+    by_name: Mapping[str, Measure]
+    main: str | None
+    of_answer: str | None
+
+
+NONE = Measures({}, None, None)
+
+
+@cache_per_snapshot
+def measures(view: View, task: str) -> Measures:
+    """Return the metrics of the task ``task`` (IRI); none if the catalogue lacks it."""
+    info = catalogue.tasks(view).get(task)
+    if info is None:
+        return NONE
+    metrics = catalogue.metrics(view)
+    names = {iri: metric.name for iri, metric in metrics.items()}
+    of_class = [one for one in metrics.values() if one.task_class == info.task_class]
+    by_name = {}
+    for metric in sorted(of_class, key=lambda metric: metric.name):
+        ends = metric.bounds if metric.higher_is_better else metric.bounds[::-1]
+        base = names.get(metric.base or "")
+        by_name[metric.name] = Measure(metric.iri, metric.name, *ends, metric.aggregation, base)
+    main = by_name.get(names.get(info.main_metric or "", ""))
+    return Measures(by_name, main and main.name, main and (main.base or main.name))
+
+
+_UNKNOWN = Measure("", "", None, None, None, None)
 
 
 class Score(NamedTuple):
@@ -101,36 +166,6 @@ def grouped(verdict: VerdictView, known: Measures) -> Grouped:
         list(_best(best)),
         len(perfect) + len(best),
     )
-
-
-def conversation_context(
-    rounds: Sequence[RoundView], verdicts: Sequence[VerdictView], known: Measures
-) -> dict[str, Any]:
-    """Return a conversation for templates: ``rounds`` with verdicts, and verdicts on the ``whole``.
-
-    The first verdict of each list is that of the first pass, whose scores count by default.
-    """
-    groups = [grouped(verdict, known) for verdict in verdicts]
-    turns: list[dict[str, Any]] = [
-        {
-            "turn": turn,
-            "verdicts": [group for group in groups if group.verdict.round == turn.round],
-            "differences": [],
-            "same": None,
-        }
-        for turn in rounds
-    ]
-    whole = [group for group in groups if group.verdict.round is None]
-    last: list[Grouped] = next(
-        (turn["verdicts"] for turn in reversed(turns) if turn["verdicts"]), []
-    )
-    return {
-        "rounds": turns,
-        "whole": whole,
-        "result": next(iter(whole), None) or next(iter(last), None),
-        "main": known.by_name.get(known.main or ""),
-        "of_answer": known.by_name.get(known.of_answer or ""),
-    }
 
 
 @lru_cache(maxsize=10_000)

@@ -10,33 +10,33 @@ sixteen pages, by the last digit of their digests.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.analysis.dialogues import VerdictView
 from kgbench.pages import neighbours, things
-from kgbench.pages.measures import Measures, measures
-from kgbench.pages.rendering import anchor, serialised
+from kgbench.pages.conversation import talk
+from kgbench.pages.rendering import anchor, plain, serialised
 from kgbench.pages.snapshot import View
-from kgbench.pages.times import moment
-from kgbench.publish.dialogues import DialoguePresenter, DialogueQuads, dialogue_quads, value
+from kgbench.pages.verdicts import measures
 from kgbench.publish.folder import Folder
 from kgbench.publish.pages import PAGE, Renderer
 from kgbench.publish.selection import RunPart
-from kgbench.rdf.quads import IndexedQuads, Quads
+from kgbench.rdf.quads import ByIndex, IndexedQuads, Quads
 from kgbench.record import schema
-from kgbench.vocab import DCTERMS, KGB, PROV, RDF, SKOS
+from kgbench.record.dialogues import StoredDialogues
+from kgbench.vocab import DCTERMS, KGB, RDF
 
 MOST_DIALOGUES = 2_000
 """The limit for a run that is held in memory; the statements of a dialogue take some 40 kB."""
 
-_MOST_KEPT = 1_000  # tasks whose metrics are cached
-_MOST_RUNS = 1_000_000
+_LONGEST_INFO = 300  # characters; the published data have all of it
+_LONG = 200  # characters; longer prompts are shown once per page
 _TURTLE = (("ttl", "text/turtle"),)
 _TYPE, _TEXT = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Text)
+_TOOL_SERVER = ox.NamedNode(KGB.ToolServer)
 _TEXTS = tuple(map(ox.NamedNode, schema.texts()))
 
 
@@ -67,41 +67,26 @@ class ExecutionPages:
     def __init__(self, view: View, renderer: Renderer) -> None:
         self._view = view
         self._renderer = renderer
-        self._metrics = {
-            iri: things.text(view, iri, SKOS.notation) or iri
-            for iri in things.instances(view, KGB.Metric, _MOST_RUNS)
-        }
-        self._known: partial[Measures] | Any = lru_cache(maxsize=_MOST_KEPT)(
-            partial(measures, view)
-        )
+        self._tool_servers = _tool_servers(view.database)
         self._quads: Quads = view.database
         self._part = RunPart("", "", "", ())
         self._executions: list[ox.NamedNode] = []
-        self._presenter = DialoguePresenter({}, {}, self._known)
 
     def write(self, folder: Folder, part: RunPart, dialogues: int) -> None:
         """Write all documents of a run with this many dialogues."""
-        database = self._view.database
         self._part = part
-        self._quads = database if dialogues > MOST_DIALOGUES else _in_memory(database, part)
+        self._quads = self._view.database
+        if dialogues <= MOST_DIALOGUES:  # a look-up in memory takes a hundredth of the time
+            graphs = map(ox.NamedNode, part.graphs)
+            of_run = (q for g in graphs for q in self._quads.quads_for_pattern(None, None, None, g))
+            self._quads = IndexedQuads(of_run, self._tool_servers)
         self._executions = sorted(
             neighbours.of_run(self._quads, ox.NamedNode(part.run)), key=lambda node: node.value
         )
-        passes = dict(self._passes(part))
-        self._presenter = DialoguePresenter(self._metrics, passes, self._known)
         pages: dict[str, str] = {}
         for node in self._executions:
             pages |= self._write(folder, node)
         self._write_texts(folder, pages)
-
-    def _passes(self, part: RunPart) -> Iterator[tuple[str, str]]:
-        """Yield the passes over a run (IRIs) with their names, the earliest first."""
-        passes = []
-        for iri, _ in part.passes:
-            kind = things.text(self._view, iri, KGB.passKind) or "pass"
-            started = things.text(self._view, iri, PROV.startedAtTime) or ""
-            passes.append((started, iri, f"{kind}, {moment(started)}"))
-        yield from ((iri, name) for _, iri, name in sorted(passes))
 
     def _write(self, folder: Folder, node: ox.NamedNode) -> dict[str, str]:
         """Write the documents of an execution; return the pages of long ones by dialogue."""
@@ -123,13 +108,12 @@ class ExecutionPages:
             about = sorted(things.describe(self._view, iri).outgoing, key=str)
             out.write(serialised(about, "ttl"))
             for number, shown in enumerate(pages, 1):
-                dialogues = [
-                    dialogue_quads(self._quads, self._view.database, one, self._part.graphs)
-                    for one in shown
-                ]
-                quads = [quad for dialogue in dialogues for quad in dialogue.quads]
+                found = StoredDialogues(ByIndex(self._quads), [one.value for one in shown])
+                # The pages of a run must not change with other runs.
+                found.find_evaluations(self._part.graphs)
+                quads = [quad for one in shown for quad in found.quads(one.value)]
                 out.write(serialised(quads, "ttl"))
-                rows += self._write_page(folder, execution, number, dialogues)
+                rows += self._write_page(folder, execution, number, found)
         if execution.pages > 1:
             context = {"talks": [], "rows": rows, "whole": None}
             self._render(folder, execution, execution.path, context, {})
@@ -141,27 +125,26 @@ class ExecutionPages:
         }
 
     def _write_page(
-        self,
-        folder: Folder,
-        execution: Execution,
-        number: int,
-        dialogues: Sequence[DialogueQuads],
+        self, folder: Folder, execution: Execution, number: int, found: StoredDialogues
     ) -> list[dict[str, Any]]:
         """Write a page with dialogues; return their rows in the list of all."""
-        talks, rows, shown_prompts = [], [], dict[str, str]()
-        link = f"page-{number}/" if execution.pages > 1 else ""
-        for dialogue in dialogues:
-            verdicts = list(self._presenter.verdicts(dialogue))
-            talk = self._presenter.conversation(dialogue, verdicts, shown_prompts)
-            talks.append({**talk, "reasons": self._reasons(dialogue.iri)})
-            rows.append(self._row(dialogue, verdicts, link, execution.facts["task"]))
+        shorten = partial(plain, max_characters=_LONGEST_INFO)
+        talks = [
+            {
+                "place": anchor(iri),
+                "case": found.value(iri, KGB.case),
+                **talk(self._view, found, iri, shorten),
+            }
+            for iri in found.parts
+        ]
+        _refer_to_long_prompts(talks)
+        rows = [_row(one, f"page-{number}/" if execution.pages > 1 else "") for one in talks]
         context = {
             "talks": talks,
             "rows": [{**row, "page": ""} for row in rows],
             "whole": "../" if execution.pages > 1 else None,
         }
-        evaluations = (iri for dialogue in dialogues for iri in dialogue.evaluations)
-        anchors = {iri: anchor(iri) for iri in evaluations}
+        anchors = {iri: anchor(iri) for iris in found.evaluations.values() for iri in iris}
         self._render(folder, execution, execution.page(number), context, anchors)
         return rows
 
@@ -180,7 +163,7 @@ class ExecutionPages:
             "title": f"{task} by {model}",
             "kinds": sorted(things.kinds(self._view, execution.iri)),
             "facts": {name: iri for name, iri in execution.facts.items() if iri},
-            "main": self._known(execution.facts["task"]).main,
+            "main": measures(self._view, execution.facts["task"]).main,
             "beside": self._beside(execution, path),
             "others": self._others(execution),
         }
@@ -212,31 +195,6 @@ class ExecutionPages:
 
     def _text(self, iri: str, predicate: str) -> str:
         return things.text(self._view, iri, predicate) or ""
-
-    def _reasons(self, dialogue: str) -> list[tuple[str, str]]:
-        """Return the invalidations of a dialogue, with their reasons."""
-        return [
-            (invalidation, self._text(invalidation, KGB.reason) or "no reason was recorded")
-            for invalidation in things.subjects(self._view, KGB.invalidates, dialogue)
-        ]
-
-    def _row(
-        self, dialogue: DialogueQuads, verdicts: list[VerdictView], page: str, task: str
-    ) -> dict[str, Any]:
-        properties = dialogue.properties[dialogue.iri]
-        main = self._known(task).main
-        scores = [dict(verdict.scores) for verdict in verdicts]
-        return {
-            "page": page,
-            "place": anchor(dialogue.iri),
-            "iteration": value(properties, KGB.iteration) or "?",
-            "case": value(properties, KGB.case) or "",
-            "answers": len(dialogue.answers),
-            "outcome": verdicts[-1].outcome if verdicts else "not judged",
-            "score": next((by_metric[main] for by_metric in scores if main in by_metric), None)
-            if main
-            else None,
-        }
 
     # --- texts --------------------------------------------------------------------------------
 
@@ -274,11 +232,39 @@ class ExecutionPages:
         return Entry(name, None, 0)
 
 
-def _in_memory(database: ox.Store, part: RunPart) -> IndexedQuads:
-    """Return the graphs of a run in memory, where a look-up takes a hundredth of the time."""
-    graphs = map(ox.NamedNode, part.graphs)
+def _tool_servers(database: ox.Store) -> IndexedQuads:
+    """Return the statements about tool servers, which no imported run contains."""
     pattern = database.quads_for_pattern
-    return IndexedQuads(quad for graph in graphs for quad in pattern(None, None, None, graph))
+    nodes = [quad.subject for quad in pattern(None, _TYPE, _TOOL_SERVER)]
+    return IndexedQuads(quad for node in nodes for quad in pattern(node, None, None))
+
+
+def _refer_to_long_prompts(talks: Sequence[dict[str, Any]]) -> None:
+    """Replace long prompts that are on the same page already by links."""
+    places: dict[str, str] = {}
+    for one in talks:
+        for round_ in one["rounds"]:
+            turn = round_["turn"]
+            if len(turn.prompt) > _LONG:
+                round_["same"] = places.get(turn.prompt)
+                places.setdefault(turn.prompt, f"{one['place']}-{turn.round}-prompt")
+
+
+def _row(one: Mapping[str, Any], page: str) -> dict[str, Any]:
+    judged = [*(v for round_ in one["rounds"] for v in round_["verdicts"]), *one["whole"]]
+    main = one["main"]
+    scores = [dict(found.verdict.scores) for found in judged]
+    return {
+        "page": page,
+        "place": one["place"],
+        "iteration": one["iteration"] or "?",
+        "case": one["case"] or "",
+        "answers": sum(round_["turn"].answer is not None for round_ in one["rounds"]),
+        "outcome": judged[-1].verdict.outcome if judged else "not judged",
+        "score": None
+        if main is None
+        else next((scored[main.name] for scored in scores if main.name in scored), None),
+    }
 
 
 def _dialogue(part: str) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Protocol, TypeAlias
@@ -26,6 +27,41 @@ class Quads(Protocol):
         self, subject: Any, predicate: Any, value: Any, graph_name: Any = None, /
     ) -> Iterator[Any]:
         """Yield the quads that match a pattern; ``None`` matches everything."""
+
+
+class LookUp(Protocol):
+    """Statements that are looked up by the nodes (IRIs) in them, such as those of a store."""
+
+    def about(self, nodes: Iterable[str], /) -> Iterator[Any]:
+        """Yield the statements about nodes."""
+
+    def referring(self, name: str, nodes: Iterable[str], /) -> Iterator[Any]:
+        """Yield the statements with the property ``name`` whose values are among the nodes."""
+
+
+class ByIndex:
+    """Look-ups by the indexes of ``quads``."""
+
+    def __init__(self, quads: Quads) -> None:
+        self._quads = quads
+
+    def about(self, nodes: Iterable[str]) -> Iterator[Any]:
+        """See :class:`LookUp`."""
+        for node in named(nodes):
+            yield from self._quads.quads_for_pattern(node, None, None)
+
+    def referring(self, name: str, nodes: Iterable[str]) -> Iterator[Any]:
+        """See :class:`LookUp`."""
+        predicate = ox.NamedNode(name)
+        for node in named(nodes):
+            yield from self._quads.quads_for_pattern(None, predicate, node)
+
+
+def named(nodes: Iterable[str]) -> Iterator[ox.NamedNode]:
+    """Yield the nodes with these IRIs, without what is no IRI and therefore occurs nowhere."""
+    for node in nodes:
+        with suppress(ValueError):
+            yield ox.NamedNode(node)
 
 
 class IndexedQuads:

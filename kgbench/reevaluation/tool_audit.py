@@ -24,7 +24,7 @@ from kgbench.execution.pools import in_order, split_parts
 from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json
 from kgbench.record import reading
-from kgbench.record.dialogues import tool_uses
+from kgbench.record.dialogues import dialogues
 from kgbench.record.recorded_cases import RecordedCases
 from kgbench.run_selection import Selection, select_runs
 from kgbench.store.protocol import Store
@@ -142,18 +142,14 @@ def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[R
             has_tools = name in catalogue.task_classes() and hasattr(catalogue.module(name), "use")
             if not has_tools or not selection.fits(task.label, models.get(execution.model, "")):
                 continue
-            cases_and_prompts = {
-                d.iri: (d.case, d.turns[0].prompt if d.turns else "")
-                for d in reading.execution_dialogues(store, run_info.graph, execution, run_info.iri)
-            }
-            for dialogues in split_parts(sorted(cases_and_prompts)):
-                for dialogue, rounds in sorted(tool_uses(store, run_info.graph, dialogues).items()):
-                    iri, prompt = cases_and_prompts[dialogue]
-                    case = recorded.case(iri)
-                    for k, uses in sorted(rounds.items()):
-                        for index, use in enumerate(uses):
-                            request = _request(case, use, prompt)
-                            yield RecordedCall(dialogue, k, index, use, request)
+            of_graph = run_info.graph, execution, run_info.iri
+            iris = sorted(d.iri for d in reading.execution_dialogues(store, *of_graph))
+            for dialogue in dialogues(store, iris):
+                for k, turn in enumerate(dialogue.turns):
+                    for index, use in enumerate(turn.uses):
+                        prompt = dialogue.turns[0].prompt
+                        request = _request(recorded.case(dialogue.case), use, prompt)
+                        yield RecordedCall(dialogue.iri, k, index, use, request)
 
 
 def _request(case: Case, use: ToolUse, prompt: str) -> ToolRequest | str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +14,7 @@ import pyoxigraph as ox
 from kgbench import files
 from kgbench.errors import NoStore, QueryError, StoreError, WriteFailed
 from kgbench.rdf.dataset_clauses import has_dataset
+from kgbench.rdf.quads import ByIndex
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import ReadOnly
 
@@ -75,6 +76,16 @@ class Database:
         with converted_failures(self.location):
             for quad in self._store.quads_for_pattern(None, None, None, ox.NamedNode(graph)):
                 yield quad.triple
+
+    def about(self, nodes: Iterable[str]) -> Iterator[ox.Quad]:
+        """See :meth:`~kgbench.store.protocol.Store.about`."""
+        with converted_failures(self.location):
+            yield from ByIndex(self._store).about(nodes)
+
+    def referring(self, name: str, nodes: Iterable[str]) -> Iterator[ox.Quad]:
+        """See :meth:`~kgbench.store.protocol.Store.referring`."""
+        with converted_failures(self.location):
+            yield from ByIndex(self._store).referring(name, nodes)
 
 
 class ReadDatabase(Database, ReadOnly):

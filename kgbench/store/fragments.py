@@ -156,6 +156,15 @@ def dialogue(iri: str) -> str | None:
     return None if match is None else match[1]
 
 
+def dialogue_part(dialogue: str, path: str) -> str:
+    """Return the IRI of the part of a dialogue with this path, also of a published dialogue.
+
+    >>> dialogue_part("https://example.org/run/r1/oracle/Spell#0-d1d1d1d1", "0/answer")
+    'https://example.org/run/r1/oracle/Spell#0-d1d1d1d1-0-answer'
+    """
+    return f"{dialogue}-{path.replace('/', '-')}" if "#" in dialogue else f"{dialogue}/{path}"
+
+
 def fragment(iri: str) -> str:
     """Return the fragment (HTML id) of a dialogue or evaluation on a page.
 

@@ -45,6 +45,14 @@ class Store(Protocol):
         """Yield the triples of a named graph, unordered; none if it does not exist."""
         ...
 
+    def about(self, nodes: Iterable[str]) -> Iterator[ox.Quad]:
+        """Yield the statements about nodes (IRIs)."""
+        ...
+
+    def referring(self, name: str, nodes: Iterable[str]) -> Iterator[ox.Quad]:
+        """Yield the statements with the property ``name`` whose values are among the nodes."""
+        ...
+
     def write(self, blocks: Sequence[Block]) -> None:
         """Write ``blocks`` atomically; they are durable when the method returns."""
         ...

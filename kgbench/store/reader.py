@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from functools import wraps
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import pyoxigraph as ox
@@ -29,8 +29,10 @@ from kgbench.store.protocol import Store
 
 _log = logging.getLogger("kgbench.store")
 _warned: set[Path] = set()
-_Result = TypeVar("_Result", bound=dict[Any, Any])
-_CACHE: WeakKeyDictionary[Store, dict[Callable[[Store], Any], Any]] = WeakKeyDictionary()
+_Store = TypeVar("_Store", bound=Store)
+_About = ParamSpec("_About")
+_Result = TypeVar("_Result", bound=dict[Any, Any] | tuple[Any, ...])
+_CACHE: WeakKeyDictionary[Store, dict[tuple[object, ...], Any]] = WeakKeyDictionary()
 
 
 class SnapshotReader(ReadDatabase):
@@ -133,21 +135,25 @@ def _complete(path: Path) -> None:
         _log.warning("what was written last cannot be read (%s)", error)
 
 
-def cache_per_snapshot(read: Callable[[Store], _Result]) -> Callable[[Store], _Result]:
-    """Cache the result of ``read`` for each snapshot, as long as the snapshot is open.
+def cache_per_snapshot(
+    read: Callable[Concatenate[_Store, _About], _Result],
+) -> Callable[Concatenate[_Store, _About], _Result]:
+    """Cache the results of ``read`` for each snapshot, as long as the snapshot is open.
 
     A store with the attribute ``is_snapshot`` never changes; any other store is read each time.
-    Each caller gets a copy of the dictionary. The values in it are shared and must not be changed.
+    Results are kept by all arguments, of which there must not be many. Each caller gets a copy of
+    the dictionary or tuple. The values in it are shared and must not be changed.
     """
 
     @wraps(read)
-    def cached(store: Store) -> _Result:
+    def cached(store: _Store, /, *about: _About.args, **named: _About.kwargs) -> _Result:
         if not getattr(store, "is_snapshot", False):
-            return read(store)
+            return read(store, *about, **named)
         results = _CACHE.setdefault(store, {})
-        if read not in results:  # threads may race here: both read equal values
-            results[read] = read(store)
-        result: _Result = results[read]
+        key = (read, *about, *named.items())
+        if key not in results:  # threads may race here: both read equal values
+            results[key] = read(store, *about, **named)
+        result: _Result = results[key]
         return copy(result)
 
     return cached

@@ -21,6 +21,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import NoStore, StoreError
 from kgbench.rdf import integer
+from kgbench.rdf.quads import named
 from kgbench.store import declared, registry
 from kgbench.store.back_ends import BackEnd
 from kgbench.store.client import Client
@@ -29,6 +30,7 @@ from kgbench.store.leases import Lease
 from kgbench.store.protocol import Block, ReadOnly
 from kgbench.store.templates import fill
 
+_NODES = 500  # nodes that one query names
 _OVERHEAD = 1_000  # bytes for the text around the triples of an update
 _MISFITS = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 
@@ -76,6 +78,21 @@ class _Remote:
     def triples(self, graph: str) -> Iterator[ox.Triple]:
         """See :meth:`~kgbench.store.protocol.Store.triples`."""
         return self._client.triples(graph)
+
+    def about(self, nodes: Iterable[str]) -> Iterator[ox.Quad]:
+        """See :meth:`~kgbench.store.protocol.Store.about`."""
+        return self._quads("statements-about.rq", nodes)
+
+    def referring(self, name: str, nodes: Iterable[str]) -> Iterator[ox.Quad]:
+        """See :meth:`~kgbench.store.protocol.Store.referring`."""
+        return self._quads("statements-referring.rq", nodes, property=name)
+
+    def _quads(self, query: str, nodes: Iterable[str], **parts: str) -> Iterator[ox.Quad]:
+        names = list(map(str, named(dict.fromkeys(nodes))))
+        for begin in range(0, len(names), _NODES):
+            some = " ".join(names[begin : begin + _NODES])
+            for row in self.query(fill(query, nodes=some, **parts)):
+                yield ox.Quad(*row)
 
     def __enter__(self) -> Self:
         return self

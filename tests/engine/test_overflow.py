@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.run_results import run_results
+from kgbench.analysis.run_results import RunResults
 from kgbench.cli import app
 from kgbench.engine import StopSignal
 from kgbench.record import reading
@@ -81,7 +81,7 @@ def test_the_advice_asks_again_once_the_cause_is_mended(server):
     with open_store("memory:") as store:
         hold(store, plan_of(server))
         (info,) = reading.runs(store)
-        warnings = " ".join(run_results(store, info, whole_store=False).warnings)
+        warnings = " ".join(RunResults(store, info).warnings)
         server._script = always()
         as_before = hold(store, plan_of(server))
         left_open = hold(store, plan_of(server), retry_errors=False)

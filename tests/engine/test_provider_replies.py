@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 
 from kgbench.analysis.outcomes import by_fact
-from kgbench.analysis.run_results import run_results
+from kgbench.analysis.run_results import RunResults
 from kgbench.analysis.run_totals import totals
 from kgbench.cli.run_report import totals_line
 from kgbench.model import Usage
@@ -64,7 +64,7 @@ class Held:
                 self.done = hold(opened, plan)
                 (info,) = reading.runs(opened)
                 self.dialogues = dialogues_of(opened, info)
-                results = run_results(opened, info, whole_store=False)
+                results = RunResults(opened, info)
                 self.outcomes = by_fact(sum(results.endings.values(), Counter()))
                 self.warnings = results.warnings
                 self.totals = totals(opened, info)

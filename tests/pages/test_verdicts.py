@@ -8,17 +8,20 @@ import json
 import pyoxigraph as ox
 import pytest
 
+from kgbench.analysis import dialogues
 from kgbench.analysis.dialogues import VerdictView
+from kgbench.errors import StoreError
 from kgbench.pages import neighbours
 from kgbench.pages.differences import Expected, differences
-from kgbench.pages.measures import NONE, Measure, Measures
-from kgbench.pages.verdicts import grouped
-from kgbench.vocab import DCTERMS, KGB, RDF
+from kgbench.pages.verdicts import NONE, Measure, Measures, grouped
+from kgbench.rdf.quads import ByIndex, IndexedQuads
+from kgbench.record.dialogues import StoredDialogues
+from kgbench.vocab import DCTERMS, KGB, OUTCOME, PROV, RDF
 
 
 def measure(name, *, worst=0.0, best=1.0, aggregation=None, base=None):
     """Return a metric with a range."""
-    return Measure(f"http://a/{name}", name, "", "", worst, best, aggregation, base)
+    return Measure(f"http://a/{name}", name, worst, best, aggregation, base)
 
 
 KNOWN = Measures(
@@ -78,6 +81,50 @@ def test_unknown_metrics_are_shown_plainly():
 
     assert found.main is None
     assert ["f1"] == [one.name for one in found.short]
+
+
+@pytest.mark.parametrize(
+    ("infos", "shown"),
+    [
+        ('{"b": 1, "a": "x"}', (("a", "x"), ("b", "1"))),
+        ("[1]", ()),
+        ("{", ()),
+        ("[" * 100_000, ()),
+    ],
+)
+def test_verdicts_from_any_source(infos, shown):
+    """Infos that are no JSON object are not shown."""
+    (verdict,) = recorded(infos, "1")
+    assert (verdict.round, verdict.infos) == (1, shown)
+    assert verdict.title == "verdict on answer 1 (live, now)"
+
+
+def test_a_verdict_that_is_damaged_is_named():
+    """A round that is not a number, or an evaluation without infos, is an error in words."""
+    with pytest.raises(StoreError, match="round 'first': the store is damaged"):
+        recorded("{}", "first")
+    with pytest.raises(StoreError, match="infos: the store is damaged"):
+        recorded(None, "1")
+
+
+def recorded(infos, number):
+    """Return the verdicts as shown of a dialogue with one evaluation with these infos and round."""
+    dialogue, evaluation, of_pass = (ox.NamedNode(f"urn:{name}") for name in "dep")
+    said = [
+        (dialogue, RDF.type, ox.NamedNode(KGB.Dialogue)),
+        (evaluation, RDF.type, ox.NamedNode(KGB.Evaluation)),
+        (evaluation, KGB.dialogue, dialogue),
+        (evaluation, KGB.round, ox.Literal(number)),
+        (evaluation, KGB.outcome, ox.NamedNode(OUTCOME["scored"])),
+        (evaluation, PROV.wasGeneratedBy, of_pass),
+        (of_pass, KGB.passKind, ox.Literal("live")),
+    ]
+    if infos is not None:
+        said.append((evaluation, KGB.infos, ox.Literal(infos)))
+    quads = (ox.Quad(subject, ox.NamedNode(name), value) for subject, name, value in said)
+    found = StoredDialogues(ByIndex(IndexedQuads(quads)), ["urn:d"])
+    found.find_evaluations()
+    return [dialogues.verdict(found, iri, {}, "now") for iri in found.evaluations["urn:d"]]
 
 
 TEXT = Expected(("optimal", ":a :b :c .\n:d :e :f ."), None, "rdfString", ())

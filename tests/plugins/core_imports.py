@@ -149,7 +149,6 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "rdf.declared",
         "rdf.queries",
         "rdf.statements",
-        "record.assembly",
         "record.rubrics",
         "record.withheld",
         "resources",

@@ -6,11 +6,9 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.errors import PublicationRefused, StoreError
-from kgbench.pages import measures
+from kgbench.errors import PublicationRefused
 from kgbench.publish import (
     description,
-    dialogues,
     dumps,
     redaction,
     scrubbing,
@@ -22,7 +20,7 @@ from kgbench.publish.manifest import Version
 from kgbench.publish.metadata import Publication
 from kgbench.publish.redact import published_store
 from kgbench.publish.redaction import RedactionLevel
-from kgbench.vocab import DCAT, KGB, OUTCOME, PROV
+from kgbench.vocab import DCAT
 from tests.publish.conftest import BASE
 
 VCARD = "http://www.w3.org/2006/vcard/ns#"
@@ -215,48 +213,6 @@ def test_compression_needs_its_package(monkeypatch):
     dumps.check_compression("gzip")
     with pytest.raises(PublicationRefused, match="or use --compress gzip"):
         dumps.check_compression("zstd")
-
-
-# --- dialogues and queries ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("infos", "shown"),
-    [
-        ('{"b": 1, "a": "x"}', (("a", "x"), ("b", "1"))),
-        ("[1]", ()),
-        ("{", ()),
-        ("[" * 100_000, ()),
-    ],
-)
-def test_verdicts_from_any_source(infos, shown):
-    """Infos that are no JSON object are not shown."""
-    (verdict,) = verdicts(infos, "1")
-    assert (verdict.round, verdict.infos) == (1, shown)
-    assert verdict.title == "verdict on answer 1 (live)"
-
-
-def test_a_verdict_that_is_damaged_is_named():
-    """A round that is not a number, or an evaluation without infos, is an error in words."""
-    with pytest.raises(StoreError, match="round 'first': the store is damaged"):
-        verdicts("{}", "first")
-    with pytest.raises(StoreError, match="infos: the store is damaged"):
-        verdicts(None, "1")
-
-
-def verdicts(infos, number):
-    """Return the verdicts as shown of an evaluation with these infos and round."""
-    said = {
-        KGB.dialogue: [ox.NamedNode("urn:d")],
-        KGB.round: [ox.Literal(number)],
-        KGB.outcome: [ox.NamedNode(OUTCOME["scored"])],
-        PROV.wasGeneratedBy: [ox.NamedNode("urn:pass")],
-    }
-    if infos is not None:
-        said[KGB.infos] = [ox.Literal(infos)]
-    found = dialogues.DialogueQuads("urn:d", [], {"urn:e": said}, [], [], [], ["urn:e"], [], [])
-    telling = dialogues.DialoguePresenter({}, {"urn:pass": "live"}, lambda _: measures.NONE)
-    return list(telling.verdicts(found))
 
 
 # --- withheld data ------------------------------------------------------------------------------

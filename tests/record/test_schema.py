@@ -14,7 +14,6 @@ from kgbench.errors import StoreError
 from kgbench.model import Call, Usage
 from kgbench.outcomes import Outcome
 from kgbench.record import schema
-from kgbench.record.dialogues import Facts
 from kgbench.vocab import KGB, PROV, RDF, RDFS, XSD
 
 IRI = "urn:x:1"
@@ -33,6 +32,14 @@ class Named(NamedTuple):
     """A value with a label."""
 
     label: str
+
+
+class Facts(dict[str, dict[str, str]]):
+    """Values by node and property."""
+
+    def value(self, subject: str, name: str) -> str | None:
+        """Return the value of a property, if any."""
+        return self.get(subject, {}).get(name)
 
 
 def facts(lines: list[str]) -> Facts:

@@ -14,12 +14,13 @@ from kgbench.api.connection import Connection
 from kgbench.api.results import Results
 from kgbench.scores.selection import Selection
 from kgbench.store import Block, EmbeddedStore, Iris, open_store
+from kgbench.store.databases import Database
 from kgbench.vocab import BASE, KGB
 
 GRAPHS = Path(__file__).parents[1] / "graphs"
 
 
-class GraphStore:
+class GraphStore(Database):
     """A read-only store over one TriG file, without declarations."""
 
     def __init__(self, name: str) -> None:
@@ -27,6 +28,7 @@ class GraphStore:
         self.location = name
         self.database = ox.Store()
         path = str(GRAPHS / f"{name}.trig")
+        self._db = self.database
         self.database.bulk_load(path=path, format=ox.RdfFormat.TRIG, base_iri=BASE)
 
     def query(self, text: str) -> object:

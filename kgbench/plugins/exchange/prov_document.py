@@ -178,7 +178,7 @@ def _resources(run: OutgoingRun, properties: dict[str, list[tuple[str, Any]]]) -
         iris = {
             iri for iri in properties if iri == run.dialogue or iri.startswith(f"{run.dialogue}/")
         }
-        iris |= set(run.evaluations.get(run.dialogue, {}).values())
+        iris.update(run.found.evaluations.get(run.dialogue, ()))
     waiting = set(iris)
     while waiting:  # texts, agents, cases, and the activities that contain the dialogue
         further = {

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from html import escape
 
 from kgbench.exports.outgoing_run import OutgoingRun
-from kgbench.pages.drawing import HIGH, WIDE, Arrow, Drawing, Node, provenance
-from kgbench.record.assembly import call_order
+from kgbench.pages.drawing import HIGH, WIDE, Arrow, Drawing, Node, of_dialogue
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
 
 _COLOURS = {"entity": "#fff9d6", "activity": "#dfe4ff", "agent": "#fde3c8"}
@@ -24,24 +23,7 @@ _SCALE = 100.0  # pixels to an inch
 
 def drawing(run: OutgoingRun) -> Drawing:
     """Draw the exported dialogue, or else the whole run."""
-    return _of_run(run) if run.dialogue is None else _of_dialogue(run)
-
-
-def _of_dialogue(run: OutgoingRun) -> Drawing:
-    (dialogue,) = run.dialogues
-    evaluations = run.evaluations.get(dialogue.iri, {})
-    last_calls: dict[int, str] = {}
-    for call in sorted(run.calls.get(dialogue.iri, ()), key=call_order):
-        last_calls[int(run.statements.required(call, KGB.round))] = call
-    rounds = []
-    for k, call in sorted(last_calls.items()):
-        parts = {"prompt": run.statements.required(call, PROV.used), "call": call}
-        if call in run.answers:
-            (parts["answer"],) = run.answers[call]
-        if k in evaluations:
-            parts["evaluation"] = evaluations[k]
-        rounds.append(parts)
-    return provenance(dialogue.case, dialogue.model, rounds)
+    return _of_run(run) if run.dialogue is None else of_dialogue(run.found, run.dialogue)
 
 
 def _of_run(run: OutgoingRun) -> Drawing:

@@ -10,8 +10,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.exports.outgoing_run import ExportRequest, read
-from kgbench.pages.conversation import conversation
-from kgbench.pages.judgements import judged_by, judgements
+from kgbench.pages.conversation import conversation, judgements
 from kgbench.pages.snapshot import MemoryView
 from kgbench.plugins.exchange import every_eval_ever
 from kgbench.plugins.exchange.judge_scores import judge_cells
@@ -117,14 +116,14 @@ def test_pages_of_dialogues_show_judges(place):
     }
     dialogue = min(about)
     found = judgements(view, dialogue)
-    assert conversation(view, dialogue, reveal=False)["judgements"] == found
+    page = conversation(view, dialogue, reveal=False)
+    assert (page["judgements"], page["judged"]) == (found, [])
     assert {one.said.rubric.name for one in found} >= {"correctness", "preference"}
     for one, took in found:
         assert one.reason.startswith("VERDICT: ")
         assert one.reason.endswith(one.chosen)
         assert one.agrees in (True, None)
         assert took.endswith("0 USD")
-        assert dialogue in judged_by(view, one.call.asked)
+        assert dialogue in conversation(view, one.call.asked, reveal=False)["judged"]
     places = {one.said.shown for one in found if one.said.rubric.name == "preference"}
     assert places == {"first answer", "second answer"}
-    assert judged_by(view, dialogue) == []

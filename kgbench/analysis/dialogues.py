@@ -148,16 +148,19 @@ def view(store: Store, dialogue: str, evaluation_pass: str | None = None) -> Dia
     """
     found = read(store, dialogue)
     metrics = catalogue.metrics(store)
-    evaluations = found.evaluations[dialogue]
-    passes = {iri: found.value(iri, PROV.wasGeneratedBy) or "" for iri in evaluations}
+
+    def named(of_pass: str) -> str:
+        return f"{found.value(of_pass, KGB.passKind)}, {of_pass.removeprefix(BASE)}"
+
     return DialogueView(
         iri=dialogue,
         facts=tuple(_facts(found, dialogue)),
         rounds=rounds(found, dialogue),
         verdicts=tuple(
-            verdict(found, iri, metrics, by.removeprefix(BASE))
-            for iri, by in passes.items()
-            if evaluation_pass in (None, by)
+            verdict(found, iri, metrics, named(of_pass))
+            for iri in found.evaluations[dialogue]
+            for of_pass in found.iris(iri, PROV.wasGeneratedBy)
+            if evaluation_pass in (None, of_pass)
         ),
     )
 
@@ -268,14 +271,12 @@ def verdict(
 ) -> VerdictView:
     """Present an evaluation (IRI), with scores by ``metrics`` of the catalogue.
 
-    ``by`` names its pass, after the kind; ``format_info`` converts the value of an info to the text
-    shown.
+    ``by`` names its pass; ``format_info`` converts the value of an info to the text shown.
     """
     said = found.evaluation(iri)
     scope = "the whole dialogue" if said.round is None else f"answer {said.round}"
-    kind = found.value(found.value(iri, PROV.wasGeneratedBy) or "", KGB.passKind) or "pass"
     return VerdictView(
-        title=f"verdict on {scope} ({kind}, {by})",
+        title=f"verdict on {scope} ({by})",
         evaluation=iri,
         round=said.round,
         outcome=said.outcome.value,

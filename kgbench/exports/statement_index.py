@@ -9,8 +9,9 @@ from collections.abc import Iterable
 import pyoxigraph as ox
 
 from kgbench.model import Json
+from kgbench.rdf.quads import by_subject
 from kgbench.record.schema import required
-from kgbench.vocab import RDF, XSD
+from kgbench.vocab import RDF
 
 
 class StatementIndex:
@@ -18,15 +19,7 @@ class StatementIndex:
 
     def __init__(self, quads: Iterable[ox.Quad]) -> None:
         self.quads = list(quads)
-        self._by_subject: dict[str, dict[str, list[str]]] = {}
-        self._scores: dict[str, dict[str, float]] = {}
-        for quad in self.quads:
-            subject = getattr(quad.subject, "value", "")
-            value = getattr(quad.object, "value", "")
-            name = quad.predicate.value
-            self._by_subject.setdefault(subject, {}).setdefault(name, []).append(value)
-            if isinstance(quad.object, ox.Literal) and quad.object.datatype.value == XSD.double:
-                self._scores.setdefault(subject, {})[name] = float(value)
+        self._by_subject = by_subject(self.quads)
 
     def value(self, subject: str, name: str, /) -> str | None:
         """Return the value of a property; of several values, the least."""
@@ -38,17 +31,11 @@ class StatementIndex:
 
     def values(self, subject: str, name: str) -> list[str]:
         """Return all values of a property, sorted."""
-        return sorted(self._by_subject.get(subject, {}).get(name, ()))
+        return sorted(one.value for one in self._by_subject.get(subject, {}).get(name, ()))
 
     def instances(self, kind: str) -> list[str]:
         """Return the instances of a class, sorted."""
-        return sorted(
-            s for s, properties in self._by_subject.items() if kind in properties.get(RDF.type, ())
-        )
-
-    def doubles(self, subject: str) -> dict[str, float]:
-        """Return the ``xsd:double`` values of a subject by property: scores of an evaluation."""
-        return self._scores.get(subject, {})
+        return sorted(s for s in self._by_subject if kind in self.values(s, RDF.type))
 
     def data(self, subject: str, name: str) -> Json:
         """Parse the value of a property that is JSON; ``{}`` if it is missing."""

@@ -60,8 +60,7 @@ def talk(
     """
 
     def verdict(evaluation: str) -> Grouped:
-        of_pass = found.value(evaluation, PROV.wasGeneratedBy) or ""
-        by = moment(found.value(of_pass, PROV.startedAtTime))
+        by = things.label(view, found.value(evaluation, PROV.wasGeneratedBy) or "")
         return grouped(dialogues.verdict(found, evaluation, metrics, by, format_info), known)
 
     metrics = catalogue.metrics(view)

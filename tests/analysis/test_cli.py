@@ -171,7 +171,7 @@ def test_show_prints_one_dialogue(run, tmp_path):
     owned("result", store).close()
     printed = run("show", path, store=store)
     assert "model/parrot-2" in printed
-    assert printed.index("verdict on answer 0") < printed.index("verdict on whole dialogue")
+    assert printed.index("verdict on answer 0") < printed.index("verdict on the whole dialogue")
     assert json.loads(run("show", path, "--json", store=store))["iri"] == iri(path)
     with pytest.raises(QueryError, match="holds no dialogue"):
         run("show", "run/none", store=store)

@@ -25,7 +25,7 @@ from kgbench.scores.catalogue import MetricInfo
 from kgbench.store.protocol import Store
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
 from kgbench.tools import arguments, wording
-from kgbench.vocab import BASE, KGB, PROV, RDFS
+from kgbench.vocab import BASE, KGB, PROV, RDFS, SKOS
 
 _BRIEF = 100  # characters
 _MILLISECOND = 0.001  # seconds
@@ -269,18 +269,23 @@ def verdict(
     by: str,
     format_info: Callable[[str], str] = str,
 ) -> VerdictView:
-    """Present an evaluation (IRI), with scores by ``metrics`` of the catalogue.
+    """Present an evaluation (IRI); ``metrics`` are those of task classes, by IRI.
 
     ``by`` names its pass; ``format_info`` converts the value of an info to the text shown.
     """
     said = found.evaluation(iri)
     scope = "the whole dialogue" if said.round is None else f"answer {said.round}"
+    names: dict[str, str | None] = {m: metrics[m].name for m in said.scores if m in metrics}
+    others = [m for m in said.scores if m not in metrics]  # of comparison policies
+    found.describe(others)
+    names |= {m: found.value(m, SKOS.notation) for m in others}
+    scores = ((names[m], value) for m, value in said.scores.items())
     return VerdictView(
         title=f"verdict on {scope} ({by})",
         evaluation=iri,
         round=said.round,
         outcome=said.outcome.value,
-        scores=tuple(sorted((metrics[m].name, v) for m, v in said.scores.items() if m in metrics)),
+        scores=tuple(sorted((name, value) for name, value in scores if name is not None)),
         infos=tuple(
             (name, format_info(value if isinstance(value, str) else json.dumps(value)))
             for name, value in sorted(said.infos.items())

@@ -209,7 +209,7 @@ def _judged(
     models, tasks = catalogue.models(view), catalogue.tasks(view)
     if model not in models or task not in tasks:
         return {}
-    globs = {
+    globs: dict[str, Any] = {
         "tasks": score_tables.exact_glob(tasks[task].label),
         "models": score_tables.exact_glob(models.name(model)),
     }

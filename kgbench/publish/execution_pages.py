@@ -36,7 +36,7 @@ _LONGEST_INFO = 300  # characters; the published data have all of it
 _LONG = 200  # characters; longer prompts are shown once per page
 _TURTLE = (("ttl", "text/turtle"),)
 _TYPE, _TEXT = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Text)
-_TOOL_SERVER = ox.NamedNode(KGB.ToolServer)
+_DECLARED = tuple(ox.NamedNode(kind) for kind in (KGB.Metric, KGB.ToolServer))
 _TEXTS = tuple(map(ox.NamedNode, schema.texts()))
 
 
@@ -67,7 +67,7 @@ class ExecutionPages:
     def __init__(self, view: View, renderer: Renderer) -> None:
         self._view = view
         self._renderer = renderer
-        self._tool_servers = _tool_servers(view.database)
+        self._declared = _declared(view.database)
         self._quads: Quads = view.database
         self._part = RunPart("", "", "", ())
         self._executions: list[ox.NamedNode] = []
@@ -79,7 +79,7 @@ class ExecutionPages:
         if dialogues <= MOST_DIALOGUES:  # a look-up in memory takes a hundredth of the time
             graphs = map(ox.NamedNode, part.graphs)
             of_run = (q for g in graphs for q in self._quads.quads_for_pattern(None, None, None, g))
-            self._quads = IndexedQuads(of_run, self._tool_servers)
+            self._quads = IndexedQuads(of_run, self._declared)
         self._executions = sorted(
             neighbours.of_run(self._quads, ox.NamedNode(part.run)), key=lambda node: node.value
         )
@@ -232,10 +232,10 @@ class ExecutionPages:
         return Entry(name, None, 0)
 
 
-def _tool_servers(database: ox.Store) -> IndexedQuads:
-    """Return the statements about tool servers, which no imported run contains."""
+def _declared(database: ox.Store) -> IndexedQuads:
+    """Return the statements about metrics and tool servers, which are beside runs."""
     pattern = database.quads_for_pattern
-    nodes = [quad.subject for quad in pattern(None, _TYPE, _TOOL_SERVER)]
+    nodes = [quad.subject for kind in _DECLARED for quad in pattern(None, _TYPE, kind)]
     return IndexedQuads(quad for node in nodes for quad in pattern(node, None, None))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -84,10 +85,12 @@ def test_records_of_others_say_what_is_unknown(published):
 def test_unfinished_dialogues_keep_what_they_have(published):
     """A dialogue exports the verdicts it has: those of its rounds, of the whole, or both."""
     (mended,) = (one for one in published.dialogues if len(one.turns) > 1)
-    both = published.evaluations[mended.iri]
+    found = copy(published.found)
+    found.parts = {mended.iri: found.parts[mended.iri]}
+    both = found.evaluations[mended.iri]
     for kept, groups in (((0, 1), {"0", "1"}), ((None,), {"mean", "max", "meanExt", "last"})):
-        only = {mended.iri: {k: both[k] for k in kept}}
-        run = replace(published, evaluations=only, dialogue=mended.iri)
+        found.evaluations = {mended.iri: [e for e in both if found.evaluation(e).round in kept]}
+        run = replace(published, found=found, dialogue=mended.iri)
         ((record,), left) = llm_kg_bench.records(run)
         assert record["scores"].keys() == groups
         assert ("0" in record["info"]) == (0 in kept)

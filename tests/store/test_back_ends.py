@@ -31,6 +31,7 @@ VALUES = [
     ("true", XSD.boolean),
     ("2026-01-02T03:04:05.123456Z", XSD.dateTime),
 ]
+DOUBLE = f'"0.3333333333333333"^^<{XSD.double}>'
 TEXTS = ["", "a\tb\nc\r\n\"'\\", "\u00e9 \U0001f600 \u0001", "x" * 300_000, "{}", "}} ; DROP ALL #"]
 
 
@@ -64,6 +65,18 @@ def test_what_is_written_is_read(any_store):
         assert count(store) == 7
     with open_reader(any_store) as reader:
         assert count(reader) == 7
+
+
+def test_statements_are_looked_up_by_node(any_store):
+    """Statements about nodes and those that refer to them have their graph; no IRI has none."""
+    with open_store(any_store) as store:
+        store.write([Block(GRAPH, [f"<urn:s> <urn:p> {DOUBLE} ."])])
+        store.write([Block(OTHER, ["<urn:t> <urn:p> <urn:s> .", "<urn:t> <urn:q> <urn:s> ."])])
+        (about,) = store.about(["urn:s", "no IRI", "urn:unknown"])
+        (referring,) = store.referring("urn:p", ["urn:s", "no IRI"])
+
+    assert str(about) == f"<urn:s> <urn:p> {DOUBLE} <{GRAPH}>"
+    assert str(referring) == f"<urn:t> <urn:p> <urn:s> <{OTHER}>"
 
 
 def test_terms_come_back_as_they_were(any_store):

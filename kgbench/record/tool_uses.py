@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool calls -> triples; :mod:`kgbench.record.assembly` reverses it."""
+"""Tool calls -> triples; :mod:`kgbench.record.dialogues` reverses it."""
 
 from __future__ import annotations
 

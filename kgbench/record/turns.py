@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answered turns of many dialogues, as judges need them: in one query each.
 
-A bulk reader beside :mod:`kgbench.record.assembly`: judging reads whole runs and needs prompts,
+A bulk reader beside :mod:`kgbench.record.dialogues`: judging reads whole runs and needs prompts,
 answers and outcomes only. Each turn has one call with its answer (the extracted one, if any) and
 no time; turns whose texts were left out are absent, because nothing can be judged of them.
 """

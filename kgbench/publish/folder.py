@@ -14,18 +14,18 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import NamedTuple, Self
 
 from kgbench.errors import PublicationRefused
 
 STATE = ".kgbench-publish"
 _STATE_FILE = re.compile(
-    rf"{re.escape(STATE)}/(owner|lock|manifest\.json|canonical\.json|journal-[^/]*|"
-    r"files-[^/]*\.txt)"
+    rf"{re.escape(STATE)}/(owner|lock|manifest\.json|canonical\.json|journal-[^/]*)"
 )
-_MARK = "kgbench publication 1\n"
+_MARK = "kgbench publication 2\n"
 _CHUNK = 1 << 20
 _KINDS = {
     stat.S_IFLNK: "a symbolic link",
@@ -37,7 +37,10 @@ _KINDS = {
 
 
 class Folder:
-    """A published folder, open for changes by one process and its worker processes."""
+    """A published folder, open for changes by one process and its worker processes.
+
+    As a context manager it closes its journal.
+    """
 
     def __init__(self, path: Path, journal: str = "main") -> None:
         self.path = path
@@ -47,6 +50,12 @@ class Folder:
         self.changed = 0
         self._made_folders: set[str] = set()
         self._journal = (self.state / f"journal-{journal}").open("a", encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
 
     def write(self, path: str, content: bytes | str) -> None:
         """Write ``content`` to the file at ``path``; an unchanged file keeps its modification time.
@@ -91,10 +100,6 @@ class Folder:
         target = self.path / path
         return target.is_file() and checksum(target)[0] == sha256
 
-    def keep(self, files: Mapping[str, str]) -> None:
-        """Count files of an earlier publication (SHA-256 by path) as written."""
-        self.written.update(files)
-
     def work(self, name: str) -> Path:
         """Return the path of a temporary work file."""
         folder = self.state / "work"
@@ -129,10 +134,6 @@ class Folder:
             for path in work.iterdir():
                 path.unlink()
             work.rmdir()
-
-    def close(self) -> None:
-        """Close the journal."""
-        self._journal.close()
 
     def _log(self, path: str) -> None:
         self._journal.write(path + "\n")
@@ -191,12 +192,12 @@ def contents(folder: Path) -> Contents:
     return Contents(dict(sorted(files.items())), dict(sorted(others.items())))
 
 
-def claim(path: Path) -> IO[str]:
-    """Create a published folder, or take over an existing one; return its lock file.
+@contextmanager
+def claimed(path: Path) -> Iterator[Folder]:
+    """Create a published folder, or take over an existing one; it is locked within the context.
 
-    The folder is locked until the file is closed. Raises
-    :class:`~kgbench.errors.PublicationRefused` if ``path`` is something else, or in use, or if
-    there are links in it, through which files elsewhere would be written or removed.
+    Raises :class:`~kgbench.errors.PublicationRefused` if ``path`` is something else, or in use, or
+    if there are links in it, through which files elsewhere would be written or removed.
     """
     mark = path / STATE / "owner"
     if path.exists() and not path.is_dir():
@@ -215,14 +216,14 @@ def claim(path: Path) -> IO[str]:
         raise PublicationRefused(f"{path} cannot be written: {error.strerror}") from error
     if mark.is_file() and mark.read_text(encoding="utf-8", errors="replace") != _MARK:
         raise PublicationRefused(f"{path} was made by another version of kgbench publish")
-    lock = (path / STATE / "lock").open("w", encoding="utf-8")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
-        raise PublicationRefused(f"another process is publishing to {path}") from error
-    mark.write_text(_MARK, encoding="utf-8")
-    return lock
+    with (path / STATE / "lock").open("w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise PublicationRefused(f"another process is publishing to {path}") from error
+        mark.write_text(_MARK, encoding="utf-8")
+        with Folder(path) as folder:
+            yield folder
 
 
 def checksum(path: Path) -> tuple[str, int]:

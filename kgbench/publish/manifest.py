@@ -8,13 +8,15 @@ change stamps of its graphs and everything else that its files depend on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Self
 
+from kgbench import files
 from kgbench.errors import PublicationRefused
 from kgbench.publish.folder import Folder, is_inside
+
+_FILE = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,14 @@ class Unit:
     key: str
     files: Mapping[str, str]
     dumps: tuple[Dump, ...] = ()
+
+    @classmethod
+    def read(cls, item: Mapping[str, Any]) -> Self:
+        """Return the unit with these fields, as JSON has them; raises like their types."""
+        for path in item["files"]:
+            if not is_inside(path):  # obsolete files are removed, so a list of others could harm
+                raise ValueError(f"it names {path}, which is outside the folder")
+        return cls(item["key"], dict(item["files"]), tuple(Dump(**dump) for dump in item["dumps"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,83 +91,36 @@ class Manifest:
             or not all(folder.has(path, sha256) for path, sha256 in unit.files.items())
         ):
             return None
-        folder.keep(unit.files)
+        folder.written.update(unit.files)
         return unit
 
-    def forget_interrupted(self, folder: Folder) -> None:
-        """Invalidate the units that an unfinished publication may have changed in part."""
-        touched = folder.journalled()
-        for name, unit in list(self.units.items()):
-            if touched.intersection(unit.files):
-                self.units[name] = Unit("", unit.files, unit.dumps)
+    def write(self, folder: Folder) -> None:
+        """Write the manifest into the state of a folder."""
+        files.write(folder.state / _FILE, json.dumps(asdict(self), indent=1) + "\n")
 
 
-def read(folder: Path) -> Manifest:
-    """Read the manifest in the state folder; return an empty one if there is none.
+def read(folder: Folder) -> Manifest:
+    """Read the manifest in the state of a folder; return an empty one if there is none.
 
+    Units that an unfinished publication may have changed in part are invalid: they have no key.
     Raises :class:`~kgbench.errors.PublicationRefused` if the file is damaged.
     """
-    path = folder / "manifest.json"
+    path = folder.state / _FILE
     if not path.is_file():
         return Manifest()
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        units = {
-            name: Unit(
-                item["key"],
-                dict(_files(folder, name)),
-                tuple(Dump(**dump) for dump in item["dumps"]),
-            )
-            for name, item in content["units"].items()
-        }
+        units = {name: Unit.read(item) for name, item in content["units"].items()}
         versions = [Version.read(item) for item in content["versions"]]
         base: str = content["base"]
         if not isinstance(base, str):
             raise TypeError("it names no base")  # noqa: TRY301 - one message for all problems
-        return Manifest(base, units, versions)
     except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
         raise PublicationRefused(
             f"{path} cannot be read ({error}): name a new folder, or remove this one"
         ) from error
-
-
-def write(folder: Folder, manifest: Manifest) -> None:
-    """Write the manifest; lists of files are only written for units that have changed."""
-    for name, unit in manifest.units.items():
-        _replace(folder.state / f"files-{name}.txt", _lines(unit.files))
-    text = json.dumps(
-        {
-            "base": manifest.base,
-            "units": {
-                name: {"key": u.key, "dumps": [asdict(d) for d in u.dumps]}
-                for name, u in manifest.units.items()
-            },
-            "versions": [asdict(version) for version in manifest.versions],
-        },
-        indent=1,
-    )
-    _replace(folder.state / "manifest.json", text + "\n")
-    current = {f"files-{name}.txt" for name in manifest.units}
-    for path in folder.state.glob("files-*.txt"):
-        if path.name not in current:
-            path.unlink()
-
-
-def _lines(files: Mapping[str, str]) -> str:
-    return "".join(f"{sha256}  {path}\n" for path, sha256 in files.items())
-
-
-def _files(folder: Path, name: str) -> Iterator[tuple[str, str]]:
-    for line in (folder / f"files-{name}.txt").read_text(encoding="utf-8").splitlines():
-        sha256, _, path = line.partition("  ")
-        if not is_inside(path):  # obsolete files are removed, so a list from others could harm
-            raise ValueError(f"files-{name}.txt names {path}, which is outside the folder")
-        yield path, sha256
-
-
-def _replace(path: Path, text: str) -> None:
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    touched = folder.journalled()
+    for name, unit in units.items():
+        if touched.intersection(unit.files):
+            units[name] = Unit("", unit.files, unit.dumps)
+    return Manifest(base, units, versions)

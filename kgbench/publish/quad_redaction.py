@@ -58,25 +58,10 @@ _ENDING = frozenset((KGB.Run, KGB.EvaluationPass))
 #: Types of declarations, whose texts were written for publication.
 _WRITTEN_BY_HAND = frozenset(
     (
-        KGB.Metric,
-        KGB.TaskClass,
-        KGB.Parameter,
-        KGB.LabelledTask,
-        KGB.Setting,
-        KGB.IriPattern,
-        KGB.Compass,
-        KGB.ScoreSet,
-        KGB.ScoreSelector,
-        KGB.FormatComparison,
-        KGB.StoreLayout,
-        OWL.Class,
-        OWL.Ontology,
-        OWL.DatatypeProperty,
-        OWL.ObjectProperty,
-        SH.SPARQLExecutable,
-        SH.Parameter,
-        SKOS.Concept,
-        CSVW.Column,
+        *(KGB.Metric, KGB.TaskClass, KGB.Parameter, KGB.LabelledTask, KGB.Setting, KGB.IriPattern),
+        *(KGB.Compass, KGB.ScoreSet, KGB.ScoreSelector, KGB.FormatComparison, KGB.StoreLayout),
+        *(OWL.Class, OWL.Ontology, OWL.DatatypeProperty, OWL.ObjectProperty, SH.SPARQLExecutable),
+        *(SH.Parameter, SKOS.Concept, CSVW.Column),
     )
 )
 _NAMED = frozenset((PROV.Agent, PROV.Person))  # types of people and accounts, not of software

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from kgbench.publish.manifest import Dump, Manifest, Unit
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.recipe import software
 from kgbench.publish.selection import PublishedParts, RunPart, dialogues_in
-from kgbench.publish.workers import Pool, Progress, workers
+from kgbench.publish.workers import Progress, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.queries import BoundQuery
 from kgbench.scores.reading import CHOOSING
@@ -66,7 +67,8 @@ class Redaction:
     def keys(self, view: View) -> dict[str, str]:
         """Return the key of each part: a digest of what its dump depends on."""
         rules, addresses, stamps = self.rules, self.addresses, self.parts.stamps
-        declared = [str(quad.object) for quad in _values(view.database, KGB.declaredDigest)]
+        pattern = view.database.quads_for_pattern
+        declared = pattern(None, ox.NamedNode(KGB.declaredDigest), None)
         invalidations: list[Json] = [
             [thing, stamps.get(graph, "")]
             for graph, thing in self.parts.others
@@ -84,7 +86,7 @@ class Redaction:
             rules.key.tag("password", self.packing.password or ""),
             self.packing.comment,
             software(),
-            sorted(declared),
+            sorted(str(quad.object) for quad in declared),
             invalidations,
         ]
         keys = {}
@@ -94,10 +96,6 @@ class Redaction:
                 about += [sorted(self.parts.graphs), sorted(self.parts.unused)]
             keys[name] = digest(canonical_json([common, about]))
         return keys
-
-
-def _values(database: ox.Store, predicate: str) -> Iterator[Any]:
-    return database.quads_for_pattern(None, ox.NamedNode(predicate), None)
 
 
 class RedactedPart(NamedTuple):
@@ -129,46 +127,37 @@ class Redactor:
         ``known`` is the part in the last publication.
         """
         redaction = self._redaction
-        folder = Folder(redaction.out, self._journal)
-        try:
-            if unchanged and known is not None:
-                dump = known.dumps[0]
+        earlier = None if known is None else next(iter(known.dumps), None)
+        with Folder(redaction.out, self._journal) as folder:
+            if unchanged and earlier is not None:
+                dump = earlier
             else:
-                dump = self._write_dump(folder, name, graphs, known)
+                writer = DumpWriter(folder, f"data/{name}.nq", redaction.packing)
+                writer.write(f"# {redaction.packing.comment}\n".encode())
+                for lines in self._lines(self._dumped, name, graphs):
+                    writer.write(lines)
+                dump = writer.finish(earlier)
             loaded = redaction.out / dump.path
             if redaction.rules != redaction.page_rules:
                 loaded = folder.work(f"{name}.nq")
                 with loaded.open("wb") as out:
-                    for quads in self._subjects(self._shown, name, graphs):
-                        out.write(as_bytes(quads))
+                    out.writelines(self._lines(self._shown, name, graphs))
             return RedactedPart(dump, folder.changed, loaded)
-        finally:
-            folder.close()
 
-    def _write_dump(
-        self, folder: Folder, name: str, graphs: tuple[str, ...], known: Unit | None
-    ) -> Dump:
-        packing = self._redaction.packing
-        writer = DumpWriter(folder, f"data/{name}.nq", packing)
-        writer.write(f"# {packing.comment}\n".encode())
+    def _lines(self, redactor: QuadRedactor, name: str, graphs: tuple[str, ...]) -> Iterator[bytes]:
+        """Yield the published quads of a part as N-Quads, many lines at once."""
         waiting: list[ox.Quad] = []
-        for quads in self._subjects(self._dumped, name, graphs):
+        subjects = (
+            _needed(redactor, self._redaction.parts)
+            if name == CATALOGUE
+            else chain.from_iterable(map(redactor.graph, graphs))
+        )
+        for quads in subjects:
             waiting += quads
             if len(waiting) >= _QUADS_AT_ONCE:
-                writer.write(as_bytes(waiting))
+                yield as_bytes(waiting)
                 waiting.clear()
-        writer.write(as_bytes(waiting))
-        return writer.finish(next(iter(known.dumps), None) if known else None)
-
-    def _subjects(
-        self, redactor: QuadRedactor, name: str, graphs: tuple[str, ...]
-    ) -> Iterator[list[ox.Quad]]:
-        """Yield the published quads of a part by subject."""
-        if name == CATALOGUE:
-            yield from _needed(redactor, self._redaction.parts)
-        else:
-            for graph in graphs:
-                yield from redactor.graph(graph)
+        yield as_bytes(waiting)
 
 
 def _needed(redactor: QuadRedactor, parts: PublishedParts) -> Iterator[list[ox.Quad]]:
@@ -227,7 +216,13 @@ def redact(
     units, loaded = {}, []
     with workers(partial(Redactor, redaction), processes, total) as pool:
         pending = {
-            name: _start(pool, name, graphs, kept[name] or earlier.units.get(name), kept[name])
+            name: pool.submit(
+                Redactor.part,
+                name,
+                graphs,
+                kept[name] or earlier.units.get(name),
+                unchanged=kept[name] is not None,
+            )
             for name, graphs in redaction.graphs().items()
         }
         for name, result in pending.items():
@@ -235,21 +230,11 @@ def redact(
             files = {part.dump.path: part.dump.sha256}
             units[name] = Unit(keys[name], files, (part.dump,))
             loaded.append(part.loaded)
-            folder.keep(files)
+            folder.written.update(files)
             folder.changed += part.changed
             done += sizes.get(name, 0)
             progress(done, total, "redacted dialogues")
     return dict(sorted(units.items())), loaded
-
-
-def _start(
-    pool: Pool[Redactor],
-    name: str,
-    graphs: tuple[str, ...],
-    known: Unit | None,
-    kept: Unit | None,
-) -> Any:
-    return pool.submit(Redactor.part, name, graphs, known, unchanged=kept is not None)
 
 
 class PublishedView(View):

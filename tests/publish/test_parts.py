@@ -17,7 +17,7 @@ from kgbench.publish import (
     settings,
 )
 from kgbench.publish.dumps import Packing
-from kgbench.publish.folder import STATE, Folder, claim, same
+from kgbench.publish.folder import STATE, claimed, same
 from kgbench.publish.manifest import Version
 from kgbench.publish.metadata import Publication
 from kgbench.publish.redact import published_store
@@ -32,16 +32,6 @@ PACKING = Packing("gzip", None, "a canary")
 def _quad(number, graph="urn:g"):
     names = (f"urn:s{number}", "urn:p", "urn:o", graph)
     return ox.Quad(*map(ox.NamedNode, names))
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Yield a folder that a publication owns."""
-    lock = claim(tmp_path / "site")
-    found = Folder(tmp_path / "site")
-    yield found
-    found.close()
-    lock.close()
 
 
 # --- descriptions -------------------------------------------------------------------------------
@@ -195,15 +185,14 @@ def test_files_in_the_place_of_folders_are_told(folder):
         folder.write("run/1/index.html", "x")
 
 
-def test_folders_that_cannot_be_claimed(tmp_path):
+def test_folders_that_cannot_be_claimed(tmp_path, folder):
     """A folder below a file, or of another version, is refused."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(PublicationRefused, match="cannot be written: Not a directory"):
-        claim(tmp_path / "file" / "site")
-    claim(tmp_path / "site").close()
-    (tmp_path / "site" / STATE / "owner").write_text("kgbench publication 0\n")
+        claimed(tmp_path / "file" / "site").__enter__()
+    (folder.state / "owner").write_text("kgbench publication 0\n")
     with pytest.raises(PublicationRefused, match="another version of kgbench publish"):
-        claim(tmp_path / "site")
+        claimed(folder.path).__enter__()
 
 
 # --- dumps --------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from kgbench.publish.checks import (
     shapes,
 )
 from kgbench.publish.checks.publication_files import PublicationFiles
-from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, RDF, SKOS, SPDX, XSD
 from tests.publish.checks.published_folder import NAMES
 
@@ -227,12 +226,6 @@ def test_errors_of_readers_are_no_damage(tmp_path: Path) -> None:
     (tmp_path / "a.nq").write_text("")
     with pytest.raises(KeyError, match="mine"), file_reading.opened(tmp_path / "a.nq", None):
         raise KeyError("mine")
-
-
-def test_constraints_must_be_described() -> None:
-    """A constraint without a required property raises ResourceError."""
-    with pytest.raises(ResourceError, match=r"urn:constraint> has no <.*notation>"):
-        shapes._constraint(shipped("shapes", "results.ttl"), ox.NamedNode("urn:constraint"))
 
 
 SHAPE = (

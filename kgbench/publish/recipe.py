@@ -104,16 +104,10 @@ def _code() -> str:
 
 
 def _about(fields: dict[str, Any]) -> DatasetDescription:
-    def agent(item: dict[str, Any] | None) -> Agent | None:
-        return None if item is None else Agent(**item)
-
-    return DatasetDescription(
-        **{
-            **fields,
-            "creators": tuple(Agent(**item) for item in fields["creators"]),
-            "publisher": agent(fields["publisher"]),
-            "contact": agent(fields["contact"]),
-            "keywords": tuple(fields["keywords"]),
-            "sources": tuple(fields["sources"]),
-        }
-    )
+    agents = {
+        name: None if fields[name] is None else Agent(**fields[name])
+        for name in ("publisher", "contact")
+    }
+    lists = {name: tuple(fields[name]) for name in ("keywords", "sources")}
+    creators = tuple(Agent(**item) for item in fields["creators"])
+    return DatasetDescription(**{**fields, **agents, **lists, "creators": creators})

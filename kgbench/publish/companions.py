@@ -21,8 +21,7 @@ import pyoxigraph as ox
 from kgbench.analysis.storing import cube_triples, is_cube, measures_of, observations
 from kgbench.pages.board import asked
 from kgbench.pages.rendering import serialised
-from kgbench.publish.folder import Folder
-from kgbench.publish.manifest import Dump
+from kgbench.publish.folder import Dump, Folder
 from kgbench.publish.metadata import Companion, Publication
 from kgbench.publish.results import BOARD, SuiteResults
 from kgbench.publish.signing import CLAIMS

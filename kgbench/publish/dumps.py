@@ -19,8 +19,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish.file_reading import PACKINGS, opened
-from kgbench.publish.folder import Folder, checksum
-from kgbench.publish.manifest import Dump, Manifest
+from kgbench.publish.folder import Dump, Folder, Manifest, checksum
 
 _CHUNK = 1 << 20
 _END = b" .\n"  # of a statement; comments end otherwise, and literals have no line ends

@@ -18,8 +18,7 @@ from typing import Any, Final, Self
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
-from kgbench.publish.folder import Folder
-from kgbench.publish.manifest import Dump, Manifest, Unit
+from kgbench.publish.folder import Dump, Folder, Manifest, Unit
 from kgbench.signing import canonical, proofs
 from kgbench.signing.key_list import SUFFIX, KeyList
 from kgbench.signing.keys import SigningKey

@@ -17,17 +17,15 @@ from kgbench.errors import PublicationRefused
 from kgbench.model import Json
 from kgbench.pages import snapshot, things
 from kgbench.pages.snapshot import View
-from kgbench.publish import companions, discovery, manifest, recipe, redact
+from kgbench.publish import companions, discovery, redact
 from kgbench.publish.documents import Documents
 from kgbench.publish.dumps import Packing, join
 from kgbench.publish.execution_pages import ExecutionPages
-from kgbench.publish.folder import Folder, claimed
+from kgbench.publish.folder import Dump, Folder, Manifest, Unit, Version, claimed, read_manifest
 from kgbench.publish.front import FrontFiles, main_metrics
-from kgbench.publish.manifest import Dump, Manifest, Unit, Version
 from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import Renderer, Resources
-from kgbench.publish.redact import PublishedView, Redaction
-from kgbench.publish.redaction_rules import prepare_rules
+from kgbench.publish.redact import PublishedView, Redaction, prepare_rules
 from kgbench.publish.results import Figure, SuiteResults, figures, suite_results
 from kgbench.publish.selection import (
     PublishedParts,
@@ -37,7 +35,7 @@ from kgbench.publish.selection import (
     refuse_undescribed,
     select_parts,
 )
-from kgbench.publish.settings import Settings
+from kgbench.publish.settings import RECIPE, Settings, recipe
 from kgbench.publish.signing import KEYS, SIGNATURE, SUMS
 from kgbench.publish.workers import Pool, Progress, workers
 from kgbench.rdf import canonical_json, digest
@@ -164,7 +162,7 @@ def publish(settings: Settings, progress: Progress) -> Report:
         out=settings.out,
     )
     with claimed(settings.out) as folder:
-        earlier = manifest.read(folder)
+        earlier = read_manifest(folder)
         units, loaded = redact.redact(
             redaction, view, folder, earlier, processes=settings.processes, progress=progress
         )
@@ -253,7 +251,7 @@ def write_site(
                 progress(done, total, "dialogues")
             current.units[f"pages-{name}"] = unit
         state = digest(canonical_json(stamps))
-        text = recipe.serialise(settings, where.store, versions)
+        text = recipe(settings, where.store, versions)
         key = digest(canonical_json([text, [dump.sha256 for dump in dumps], state]))
         rest = earlier.keep(folder, "things", key)
         if rest is None:
@@ -375,7 +373,7 @@ def _finish(
         settings.signer.sign(folder, current)
     current.units = dict(sorted(current.units.items()))
     current.write(folder)
-    folder.write(recipe.FILE, text)
+    folder.write(RECIPE, text)
     signed = [KEYS, SIGNATURE] if settings.signed else []
     discovery.write_sitemap(folder, settings.base, signed)
     sums = sorted(folder.written.items())

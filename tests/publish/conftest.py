@@ -12,8 +12,8 @@ from kgbench.publish import site as publishing
 from kgbench.publish.description import Agent, DatasetDescription
 from kgbench.publish.documents import Documents
 from kgbench.publish.folder import claimed
+from kgbench.publish.redact import prepare_rules
 from kgbench.publish.redaction import RedactionLevel
-from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.selection import select_parts
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish as publish_site

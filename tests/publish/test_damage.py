@@ -11,7 +11,8 @@ import pytest
 import zstandard
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish import file_reading, manifest
+from kgbench.publish import file_reading
+from kgbench.publish.folder import read_manifest
 
 WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
 
@@ -19,7 +20,7 @@ WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
 def read(folder, found):
     """Return the manifest that the text ``found`` is read as."""
     (folder.state / "manifest.json").write_text(found)
-    return manifest.read(folder)
+    return read_manifest(folder)
 
 
 @pytest.mark.parametrize(

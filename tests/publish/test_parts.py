@@ -17,8 +17,7 @@ from kgbench.publish import (
     settings,
 )
 from kgbench.publish.dumps import Packing
-from kgbench.publish.folder import STATE, claimed, same
-from kgbench.publish.manifest import Version
+from kgbench.publish.folder import STATE, Version, claimed, same
 from kgbench.publish.metadata import Publication
 from kgbench.publish.redact import published_store
 from kgbench.publish.redaction import RedactionLevel

@@ -16,13 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kgbench.errors import KgbenchError
-from kgbench.publish import file_reading, recipe, redact
+from kgbench.publish import file_reading, redact
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.documents import Documents
-from kgbench.publish.folder import checksum, claimed, contents, is_state, same
-from kgbench.publish.manifest import Dump, Manifest, Unit
-from kgbench.publish.recipe import Recipe
+from kgbench.publish.folder import Dump, Manifest, Unit, checksum, claimed, contents, is_state, same
+from kgbench.publish.settings import RECIPE, Recipe, read_recipe, software
 from kgbench.publish.signing import CLAIMS, KEYS, SUMS, signed_claim
 from kgbench.publish.site import write_site
 
@@ -37,17 +36,17 @@ def check(published: PublicationFiles) -> Iterator[Fault]:
     """Yield the files that differ from those that the dumps give."""
     with tempfile.TemporaryDirectory(prefix="kgbench-check-") as scratch:
         try:
-            path = published.files.get(recipe.FILE, Path(scratch) / recipe.FILE)
-            loaded = recipe.read(path, Path(scratch) / "site")
-            if loaded.software != recipe.software():
-                remedy = f"Check it with the versions that {recipe.FILE} names."
-                yield Fault("other-software", "", recipe.FILE, _OTHERWISE, remedy, advice=True)
+            path = published.files.get(RECIPE, Path(scratch) / RECIPE)
+            loaded = read_recipe(path, Path(scratch) / "site")
+            if loaded.software != software():
+                remedy = f"Check it with the versions that {RECIPE} names."
+                yield Fault("other-software", "", RECIPE, _OTHERWISE, remedy, advice=True)
                 return
             rebuilt = _rebuilt(published, loaded)
         except Exception as error:  # noqa: BLE001 - the code that publishes trusts what a store holds
             kind = "" if isinstance(error, KgbenchError) else f"{type(error).__name__}: "
             message = f"The documents cannot be made from the dumps: {kind}{error}."
-            yield Fault("recomputed", "", recipe.FILE, message, _AGAIN)
+            yield Fault("recomputed", "", RECIPE, message, _AGAIN)
             return
         yield from _differing(published, rebuilt, signed=loaded.settings.signed)
 
@@ -81,7 +80,7 @@ def _rebuilt(published: PublicationFiles, loaded: Recipe) -> dict[str, Path]:
 def _differing(
     published: PublicationFiles, rebuilt: dict[str, Path], *, signed: bool
 ) -> Iterator[Fault]:
-    for name in sorted(rebuilt.keys() - {SUMS, recipe.FILE}):
+    for name in sorted(rebuilt.keys() - {SUMS, RECIPE}):
         path = published.files.get(name)
         if path is None:
             message = "The file is missing, but the dumps describe its subject."

@@ -45,9 +45,10 @@ def test_a_large_run_gives_the_same(single, tmp_path, monkeypatch):
 
 
 def test_a_document_has_each_triple_once(folder):
-    """A document is sorted, and its number of triples counts repeated lines once."""
-    lines = [f"<urn:{name}> <urn:p> <urn:o> ." for name in "cabca"]
-    file = write_document(folder, "leaderboard/x.ttl", lines)
+    """A document is sorted, and its number of triples counts repeated ones once."""
+    p, o = ox.NamedNode("urn:p"), ox.NamedNode("urn:o")
+    quads = [ox.Quad(ox.NamedNode(f"urn:{name}"), p, o) for name in "cabca"]
+    file = write_document(folder, "leaderboard/x.ttl", quads)
     found = list(ox.parse(path=str(folder.path / file.path)))
     assert [str(quad.subject) for quad in found] == ["<urn:a>", "<urn:b>", "<urn:c>"]
     assert file.triples == 3

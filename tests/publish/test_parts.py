@@ -13,7 +13,6 @@ from kgbench.publish import (
     dialogues,
     dumps,
     redaction,
-    scrubbing,
     settings,
 )
 from kgbench.publish.dumps import Packing
@@ -269,26 +268,3 @@ def test_what_is_no_json_is_a_text():
     """Invalid or deeply nested JSON is treated as a text."""
     assert redaction.parse_json("{") == "{"
     assert redaction.parse_json("[" * 100_000) == "[" * 100_000
-
-
-@pytest.mark.parametrize(
-    ("iri", "public", "private"),
-    [
-        ("https://[bad/", False, True),
-        ("file:///etc/passwd", False, True),
-        ("https://ann:secret@example.org/", False, True),
-        ("urn:isbn:1", True, False),
-        ("https://example.org/x", True, False),
-        ("https://lab.example/x", False, False),
-        ("http://10.0.0.1/", False, True),
-    ],
-)
-def test_addresses_of_everyone_and_of_nobody(iri, public, private):
-    """Unknown hosts are not public; unreadable and local addresses are private."""
-    assert (scrubbing.is_public(iri), scrubbing.is_private(iri)) == (public, private)
-
-
-def test_names_in_broken_addresses():
-    """An unreadable address yields no names, and addresses beside it are still read."""
-    texts = ["https://[bad/ and https://ann:pw-1@gpu-7.lab:8000/v1"]
-    assert scrubbing.hosts_and_people(texts) == {"ann", "pw-1", "gpu-7.lab", "gpu-7"}

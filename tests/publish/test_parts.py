@@ -16,7 +16,7 @@ from kgbench.publish import (
     settings,
 )
 from kgbench.publish.dumps import Packing
-from kgbench.publish.folder import STATE, Version, claimed, same
+from kgbench.publish.folder import STATE, Version, claimed
 from kgbench.publish.metadata import Publication
 from kgbench.publish.redact import published_store
 from kgbench.publish.redaction import RedactionLevel
@@ -156,22 +156,6 @@ def test_removing_leaves_no_empty_folders(folder):
     assert [path.name for path in (folder.path / "a").iterdir()] == ["d.txt"]
     folder.remove("a/d.txt")
     assert [path.name for path in folder.path.iterdir()] == [STATE]
-
-
-def test_finishing_forgets_what_was_begun(folder):
-    """Finishing removes journals and unfinished files, if there are any."""
-    folder.finish()
-    assert not list(folder.state.glob("journal-*"))
-    folder.work("half").write_text("x")
-    folder.finish()
-    assert not (folder.state / "work").exists()
-
-
-def test_files_are_the_same_by_content(tmp_path):
-    """Files of the same size with different content are different."""
-    for name, text in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "three")):
-        (tmp_path / name).write_text(text)
-    assert [same(tmp_path / "a", tmp_path / other) for other in "bcd"] == [False, True, False]
 
 
 def test_files_in_the_place_of_folders_are_told(folder):

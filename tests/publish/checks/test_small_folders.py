@@ -213,14 +213,6 @@ def test_dumps_that_unpack_to_too_much_are_not_checked(tmp_path: Path) -> None:
         check(tmp_path / "a.nq.gz", max_bytes=1_000_000)
 
 
-def test_what_is_no_node_is_in_no_file(tmp_path: Path) -> None:
-    """Only IRIs and blank nodes belong to a file; literals do not."""
-    (tmp_path / "a.nq").write_text('<urn:a> <urn:b> "urn:a" .\n')
-    with PublicationFiles([tmp_path / "a.nq"]) as found:
-        assert found.file_of(ox.NamedNode("urn:a")) == "a.nq"
-        assert found.file_of(ox.Literal("urn:a")) == ""
-
-
 def test_errors_of_readers_are_no_damage(tmp_path: Path) -> None:
     """An error of the code that reads a file's content is not reported as a damaged file."""
     (tmp_path / "a.nq").write_text("")

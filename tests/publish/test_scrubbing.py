@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import getpass
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -120,7 +121,9 @@ def test_addresses_of_everyone_and_of_nobody(iri: str, *, public: bool, private:
         (f"<{PROV.value}>", '"file: /home/ann/x.ttl"', "private"),
     ],
 )
-def test_the_check_finds_them_in_dumps(tmp_path, predicate: str, value: str, kind: str) -> None:
+def test_the_check_finds_them_in_dumps(
+    tmp_path: Path, predicate: str, value: str, kind: str
+) -> None:
     """Keys in IRIs and local paths in the texts of configurations are faults."""
     dump = tmp_path / "run-1.nq"
     dump.write_text(
@@ -135,7 +138,7 @@ def test_the_check_finds_them_in_dumps(tmp_path, predicate: str, value: str, kin
     "iri", [f"https://example.org/{KEY}", "urn:x:%2Fhome%2Fann", "http://gpu/"]
 )
 @pytest.mark.parametrize("statement", ["{} <p:> <o:>", "<s:> {} <o:>", "<s:> <p:> <o:> {}"])
-def test_the_check_finds_iris_in_all_positions(tmp_path, statement: str, iri: str) -> None:
+def test_the_check_finds_iris_in_all_positions(tmp_path: Path, statement: str, iri: str) -> None:
     """Subjects, predicates and graphs are searched as objects are, and each IRI is named once."""
     dump = tmp_path / "run-1.nq"
     line = statement.format(f"<{iri}>")

@@ -16,6 +16,7 @@ from kgbench.vocab import KGB, OWL, PROV
 from tests.queries.engines.engines import Missing
 from tests.validators import artefacts, table
 from tests.validators.artefacts import Artefacts
+from tests.validators.checks import Check
 from tests.validators.table import ABSENT, ALL, CONFORMS, Row
 
 #: Artefact, validator, file, replaced text, and its replacement (no text: it is appended).
@@ -86,7 +87,7 @@ SPOILT = [
 ]
 
 
-def row(artefact: str, validator: str) -> table.Check:
+def row(artefact: str, validator: str) -> Check:
     """Return the check with these names."""
     (found,) = [one for one in ALL if (one.artefact, one.validator) == (artefact, validator)]
     return found
@@ -125,7 +126,7 @@ def test_published_models_conform(external_data: Path, page: list[Row], tmp_path
 
 
 @pytest.fixture(params=SPOILT, ids=lambda one: f"{one[0]} by {one[1]}")
-def spoilt(request: pytest.FixtureRequest, quick_start: Artefacts) -> Iterator[table.Check]:
+def spoilt(request: pytest.FixtureRequest, quick_start: Artefacts) -> Iterator[Check]:
     """Yield a check whose artefact has a planted fault, which is removed afterwards."""
     artefact, validator, pattern, old, new = request.param
     check = row(artefact, validator)
@@ -147,7 +148,7 @@ def spoilt(request: pytest.FixtureRequest, quick_start: Artefacts) -> Iterator[t
 
 
 @pytest.mark.timeout(7200)
-def test_what_is_spoilt_is_found(spoilt: table.Check, quick_start: Artefacts) -> None:
+def test_what_is_spoilt_is_found(spoilt: Check, quick_start: Artefacts) -> None:
     """A validator finds a fault that was planted in its artefact."""
     assert table.result(spoilt, quick_start) not in (CONFORMS, ABSENT)
 
@@ -162,7 +163,7 @@ def test_page_has_every_check(page: list[Row]) -> None:
 
 def test_tables_are_written_and_read() -> None:
     """A table that is written into a page is read back with its numbers of violations."""
-    found = table.Check("x", lambda: "1", "feed", lambda _: ["Closed", "MinCount a:b", "Closed"])
+    found = Check("x", lambda: "1", "feed", lambda _: ["Closed", "MinCount a:b", "Closed"])
     result = table.result(found, Artefacts(Path()))
     assert result == "3 violations: Closed (2), MinCount a:b (1)"
     rows = [Row("feed", "x", "1", (result, CONFORMS)), Row("feed", "y", "-", (ABSENT, ABSENT))]

@@ -91,15 +91,21 @@ def _of_folder(published: PublicationFiles, mldcat_shapes: Path | None) -> Itera
     yield Entry("companions", title, shapes.companions(published))
     yield Entry("files", "checksums are correct", checksums(published))
     encrypted = bool(published.unread) or published.password is not None
-    yield Entry(
-        "recomputed",
-        "all files follow from the dumps",
-        () if encrypted else recomputation.check(published),
-        "not checked: the dumps are encrypted" if encrypted else "",
-    )
+    again = () if encrypted else recomputation.check(published)
+    entry = Entry("recomputed", "all files follow from the dumps", again)
+    if encrypted:
+        entry.note = "not checked: the dumps are encrypted"
+    elif not entry.counts:
+        entry.note = "made again by the same software"
+    yield entry
     links = Links(published)
-    yield Entry("links", "links have targets", links.dead())
-    yield Entry("subjects", "IRIs of described things resolve to files", links.unresolved())
+    entry = Entry("links", "links have targets", links.dead())
+    entry.note = f"{links.followed} links"
+    yield entry
+    links.followed = 0
+    entry = Entry("subjects", "IRIs of described things resolve to files", links.unresolved())
+    entry.note = f"{links.followed} subjects"
+    yield entry
 
 
 def _catalogue(published: PublicationFiles, official: Path | None) -> Iterator[Fault]:

@@ -27,10 +27,14 @@ _REMEDY = "Publish again; a file was removed or renamed."
 
 
 class Links:
-    """Follows the links of all pages, and the described IRIs below the base."""
+    """Follows the links of all pages, and the described IRIs below the base.
+
+    ``followed`` counts them.
+    """
 
     def __init__(self, published: PublicationFiles) -> None:
         self._published = published
+        self.followed = 0
         # Pages link to fragments of themselves and of few others.
         self._ids = lru_cache(maxsize=1000)(self._places)
         self._described = lru_cache(maxsize=100)(self._subjects_in)
@@ -79,6 +83,7 @@ class Links:
             return "is not a valid address"
         if parts.scheme or parts.netloc:
             return None
+        self.followed += 1
         if parts.path.startswith("/"):
             return "is not relative, so that it works at one address only"
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(parts.path)))

@@ -43,14 +43,10 @@ def new(
         new_rsa_key(file)
         typer.echo(f"private  {file}: keep it secret, and keep a copy of it")
         return
-    now = datetime.now(UTC)
     key = SigningKey.new()
-    if after is None:
-        keys = KeyList.start(key.public, now)
-    else:
-        keys = KeyList.read(after).adding(key.public, now)
+    earlier = KeyList() if after is None else KeyList.read(after)
     key.keep(file)
-    keys.keep(file)
+    earlier.adding(key.public, datetime.now(UTC)).keep(file)
     typer.echo(key.public)
     typer.echo(f"private  {file}: keep it secret, and keep a copy of it")
     typer.echo(f"public   {file}{PUBLIC}: publish it where readers look for it")

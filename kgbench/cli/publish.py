@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.cli import completion, options
-from kgbench.cli.messages import count
+from kgbench.characters import one_line
+from kgbench.cli import completion, messages, options
+from kgbench.cli.interruption import end_after
+from kgbench.cli.messages import count, missing_package
 
 if TYPE_CHECKING:
     from kgbench.publish.checks import Report
@@ -192,26 +194,23 @@ def publish(
 
     Publishing again to the same folder only writes files that have changed.
     """
-    from kgbench.cli import checklist
-
     _refuse_misplaced(paths, out, key, check=check)
 
     def checked(folder: list[Path]) -> Report:
-        return checklist.check_publication(
+        return _check(
             folder,
             mldcat_shapes,
             unprotected or (),
             key or (),
-            max_megabytes=max_megabytes,
+            megabytes=max_megabytes,
             seconds=seconds,
         )
 
     if paths:
-        checklist.print_report(checked(paths), json_=json_)
+        _print({}, [], checked(paths), json_=json_)
         return
     if out is None or base is None:
         raise typer.BadParameter("--out and --base are required (to check only: --check DIR)")
-    from kgbench.cli.messages import missing_package
     from kgbench.cli.progress import progress
     from kgbench.store import copying, default_location, publication_keys
 
@@ -263,28 +262,16 @@ def publish(
             replace(settings, location=str(folder)),
             lambda completed, total, step: advance(completed, step, total=total or None),
         )
-    verdicts = checked([out]) if check else None
-    if json_:
-        data = report._asdict()
-        if verdicts is not None:
-            data["check"] = verdicts.as_json()
-        typer.echo(json.dumps(data, indent=2))
-        if verdicts is not None and not verdicts.passed:
-            raise typer.Exit(1)
-        return
-    typer.echo(
-        f"{count(report.runs, 'run')}, {count(report.dialogues, 'dialogue')}, "
-        f"{count(report.triples, 'statement')}"
-    )
-    typer.echo(f"version  {report.version}")
-    typer.echo(
-        f"files    {report.files:,}, of which {report.changed:,} new or changed"
-        + (f"; {report.removed:,} removed" if report.removed else "")
-    )
-    typer.echo(f"base     {report.base}")
-    typer.echo(f"folder   {report.out}")
-    if verdicts is not None:
-        checklist.print_report(verdicts, json_=False)
+    removed = f"; {report.removed:,} removed" if report.removed else ""
+    counts = ((report.runs, "run"), (report.dialogues, "dialogue"), (report.triples, "statement"))
+    lines = [
+        ", ".join(count(*each) for each in counts),
+        f"version  {report.version}",
+        f"files    {report.files:,}, of which {report.changed:,} new or changed{removed}",
+        f"base     {report.base}",
+        f"folder   {report.out}",
+    ]
+    _print(report._asdict(), lines, checked([out]) if check else None, json_=json_)
 
 
 def _refuse_misplaced(
@@ -295,3 +282,44 @@ def _refuse_misplaced(
         raise typer.BadParameter("--key needs --check")
     if paths and (not check or out is not None):
         raise typer.BadParameter("DIR and FILE need --check, without --out")
+
+
+def _check(
+    paths: list[Path],
+    shapes: Path | None,
+    unprotected: Sequence[str],
+    keys: Sequence[str],
+    *,
+    megabytes: int,
+    seconds: float,
+) -> Report:
+    """Check a published folder, or some of its files.
+
+    ``keys`` are public keys, their files or files of lists; one of them must have signed. Encrypted
+    dumps are opened with the password in ``KGBENCH_PUBLISH_PASSWORD``, if set.
+    """
+    end_after(seconds)
+    from kgbench.publish.checks import check
+    from kgbench.publish.settings import PASSWORD
+    from kgbench.signing.key_list import KeyList
+
+    given = KeyList.given(keys)
+    return check(
+        *paths,
+        password=os.environ.get(PASSWORD) or None,
+        mldcat_shapes=shapes,
+        unprotected=unprotected,
+        keys=given.usable,
+        revoked=given.revoked,
+        max_bytes=megabytes << 20,
+    )
+
+
+def _print(data: dict[str, Any], lines: list[str], verdicts: Report | None, *, json_: bool) -> None:
+    """Print a publication and its checklist, or the checklist alone; exit with 1 for faults."""
+    if verdicts is not None:
+        data = {**data, "check": verdicts.as_json()} if data else verdicts.as_json()
+        lines = [*lines, *map(one_line, verdicts.lines())]
+    messages.report(data, lines, json_=json_)
+    if verdicts is not None and not verdicts.passed:
+        raise typer.Exit(1)

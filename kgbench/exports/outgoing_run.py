@@ -19,8 +19,8 @@ from kgbench.exports.statement_index import StatementIndex
 from kgbench.model import Dialogue, Evaluation
 from kgbench.pages.snapshot import MemoryView
 from kgbench.publish.quad_redaction import QuadRedactor
+from kgbench.publish.redact import prepare_rules
 from kgbench.publish.redaction import RedactionLevel
-from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.rdf.quads import ByIndex, IndexedQuads
 from kgbench.record import reading

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -42,21 +42,12 @@ from kgbench.vocab import BASE, KGB, RDF
 
 RECORDED = frozenset(
     (
-        "run",
-        "pass",
-        "analysis",
-        "invalidation",
-        "import",
-        "software",
-        "graph",
-        "agent",
-        "reviewer",
-        "tool-server",
+        *("run", "pass", "analysis", "invalidation", "import", "software", "graph", "agent"),
+        *("reviewer", "tool-server"),
     )
 )
 _DIALOGUE = re.compile(r"(\d+-)([0-9a-f]{8})(\.\d+)?")
 _IN_TEXT = re.compile(r"(?<=/)(\d+-)([0-9a-f]{8})(?![0-9A-Za-z-])")
-_TEXT = re.compile(r"/text/[0-9a-f]{64}\Z")
 _DIGITS = re.compile(r"(?:[0-9a-f]{2}){4,32}")
 _PLACE = 4  # index of a dialogue in the path below the base: run/ID/MODEL/LABEL/DIALOGUE
 _CASE_DIGITS = 12
@@ -91,16 +82,6 @@ class DigestVeil:
         """Return the published digest of a resource (its path) that has the digest ``value``."""
         return self.cases[rest] if rest in self.cases else self.key.tag("digest", value)
 
-    def text(self, iri: str) -> str:
-        """Return the IRI of a text that is left out, with its digest veiled."""
-        start, slash, digits = iri.rpartition("/")
-        return f"{start}{slash}{self.digits(digits)}"
-
-    @staticmethod
-    def names_text(iri: str) -> bool:
-        """Return whether an IRI may be that of a text: it ends with a digest."""
-        return _TEXT.search(iri) is not None
-
     def within(self, text: str) -> str:
         """Return a text in which the digests in paths of dialogues are veiled."""
         return _IN_TEXT.sub(lambda match: match[1] + self.digits(match[2]), text)
@@ -119,8 +100,14 @@ def cases(database: ox.Store, level: RedactionLevel, key: PublicationKey) -> dic
     """Return the new digests of cases that are left out in part at ``level``, by their paths."""
     if level is RedactionLevel.NONE:
         return {}
+    pattern: Any = database.quads_for_pattern
     published: dict[str, str] = {}
-    for iri, properties in _cases(database):
+    for case in pattern(None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.Case)):
+        properties = {
+            quad.predicate.value: str(getattr(quad.object, "value", ""))
+            for quad in pattern(case.subject, None, None)
+        }
+        iri = str(getattr(case.subject, "value", ""))
         data = parse_json(properties.get(KGB.caseData, "{}"))
         kept = public_fields(data, level)
         if kept != data:
@@ -135,17 +122,6 @@ def cases(database: ox.Store, level: RedactionLevel, key: PublicationKey) -> dic
         iri.removeprefix(BASE): digest_ if counts[digest_] == 1 else key.tag("case", iri)
         for iri, digest_ in published.items()
     }
-
-
-def _cases(database: ox.Store) -> Iterator[tuple[str, Mapping[str, str]]]:
-    kind = ox.NamedNode(KGB.Case)
-    for quad in database.quads_for_pattern(None, ox.NamedNode(RDF.type), kind):
-        quads: Any = database.quads_for_pattern(quad.subject, None, None)
-        properties = {
-            described.predicate.value: str(getattr(described.object, "value", ""))
-            for described in quads
-        }
-        yield str(getattr(quad.subject, "value", "")), properties
 
 
 @dataclass(frozen=True)
@@ -163,11 +139,6 @@ class Addresses:
     renamed: Mapping[str, str] = field(default_factory=dict)
     veil: DigestVeil | None = None
     runs: Mapping[str, str] | None = None
-
-    @property
-    def moves(self) -> bool:
-        """Whether recorded things get other IRIs."""
-        return self.store != self.base
 
     def published(self, iri: str) -> str:
         """Return the published form of ``iri``."""

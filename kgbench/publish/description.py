@@ -7,6 +7,7 @@ precedence.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -19,7 +20,7 @@ from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.rdf.declared import Declared
 from kgbench.vocab import DCAT, DCTERMS, FOAF, RDFS, SCHEMA, VCARD
 
-_SPDX = re.compile(r"[A-Za-z0-9.+-]+")
+_SPDX = re.compile(r"[A-Za-z0-9.+-]*[A-Za-z0-9.-]")
 _CREATOR = re.compile(r"(?P<name>[^<>]*?)\s*(?:<(?P<iri>[^<>\s]+)>)?")
 TITLE = "Results recorded by kgbench"
 DESCRIPTION = (
@@ -72,68 +73,47 @@ def read(path: Path) -> DatasetDescription:
     """
     try:
         declared = Declared(path, base="https://example.org/")
-        return _Description(declared, declared.only(DCAT.Dataset)).about()
+        dataset = declared.only(DCAT.Dataset)
     except ResourceError as error:
         raise PublicationRefused(str(error)) from error
 
+    def values(subject: Any, *predicates: str) -> list[Any]:
+        return [value for name in predicates for value in declared.objects(subject, name)]
 
-class _Description:
-    """The properties of one node in a Turtle file."""
+    def text(predicate: str) -> str | None:
+        found = values(dataset, predicate)
+        return next((v.value for v in found if not isinstance(v, ox.BlankNode)), None)
 
-    def __init__(self, declared: Declared, node: Any) -> None:
-        self._declared = declared
-        self._node = node
+    def agent(value: Any) -> Agent:
+        if isinstance(value, ox.Literal):
+            return Agent(value.value)
+        names = values(value, FOAF.name, SCHEMA.name, RDFS.label, DCTERMS["title"])
+        iri = value.value if isinstance(value, ox.NamedNode) else None
+        return Agent(names[0].value if names else iri or "unnamed", iri)
 
-    def about(self) -> DatasetDescription:
-        """Return the description."""
-        values, text = self._values, self._text
-        publishers = self._agents(DCTERMS.publisher)
-        return DatasetDescription(
-            title=text(DCTERMS["title"]) or TITLE,
-            description=text(DCTERMS.description) or DESCRIPTION,
-            licence=licence(licence_text) if (licence_text := text(DCTERMS.license)) else None,
-            creators=self._agents(DCTERMS.creator),
-            publisher=publishers[0] if publishers else None,
-            keywords=tuple(sorted(v.value for v in values(self._node, DCAT.keyword))),
-            contact=next(
-                filter(None, map(self._contact, values(self._node, DCAT.contactPoint))), None
-            ),
-            sources=tuple(sorted(_iris(values(self._node, DCTERMS.source, DCTERMS.references)))),
-        )
+    def agents(predicate: str) -> tuple[Agent, ...]:
+        return tuple(sorted(map(agent, values(dataset, predicate)), key=attrgetter("name")))
 
-    def _values(self, subject: Any, *predicates: str) -> list[Any]:
-        return [
-            value
-            for predicate in predicates
-            for value in self._declared.objects(subject, predicate)
-        ]
-
-    def _text(self, *predicates: str) -> str | None:
-        values = self._values(self._node, *predicates)
-        texts = [v.value for v in values if not isinstance(v, ox.BlankNode)]
-        return texts[0] if texts else None
-
-    def _agents(self, *predicates: str) -> tuple[Agent, ...]:
-        agents = []
-        for value in self._values(self._node, *predicates):
-            if isinstance(value, ox.Literal):
-                agents.append(Agent(value.value))
-                continue
-            names = self._values(value, FOAF.name, SCHEMA.name, RDFS.label, DCTERMS["title"])
-            iri = value.value if isinstance(value, ox.NamedNode) else None
-            agents.append(Agent(names[0].value if names else iri or "unnamed", iri))
-        return tuple(sorted(agents, key=attrgetter("name")))
-
-    def _contact(self, value: Any) -> Agent | None:
+    def contact(value: Any) -> Agent | None:
         """Return the contact for a text, an address or a vCard; ``None`` for an empty one."""
         if isinstance(value, ox.Literal):
             return Agent(value.value)
-        addresses = _iris([*self._values(value, VCARD.hasEmail, VCARD.hasURL), value])
-        names = [v.value for v in self._values(value, VCARD.fn, FOAF.name, RDFS.label)]
-        return next(
-            (Agent(name, addresses[0] if addresses else None) for name in (*names, *addresses)),
-            None,
-        )
+        addresses = _iris([*values(value, VCARD.hasEmail, VCARD.hasURL), value])
+        address = next(iter(addresses), None)
+        names = [v.value for v in values(value, VCARD.fn, FOAF.name, RDFS.label)]
+        return next((Agent(name, address) for name in (*names, *addresses)), None)
+
+    licence_text = text(DCTERMS.license)
+    return DatasetDescription(
+        title=text(DCTERMS["title"]) or TITLE,
+        description=text(DCTERMS.description) or DESCRIPTION,
+        licence=licence(licence_text) if licence_text else None,
+        creators=agents(DCTERMS.creator),
+        publisher=next(iter(agents(DCTERMS.publisher)), None),
+        keywords=tuple(sorted(v.value for v in values(dataset, DCAT.keyword))),
+        contact=next(filter(None, map(contact, values(dataset, DCAT.contactPoint))), None),
+        sources=tuple(sorted(_iris(values(dataset, DCTERMS.source, DCTERMS.references)))),
+    )
 
 
 def with_options(
@@ -150,19 +130,15 @@ def with_options(
 
     Raises :class:`~kgbench.errors.PublicationRefused` for an invalid licence or agent.
     """
-    changed: dict[str, Any] = {}
-    if title:
-        changed["title"] = title
-    if description:
-        changed["description"] = description
-    if licence_given:
-        changed["licence"] = licence(licence_given)
-    if creators:
-        changed["creators"] = tuple(map(agent, creators))
-    if publisher:
-        changed["publisher"] = agent(publisher)
-    if keywords:
-        changed["keywords"] = tuple(keywords)
+    given = {
+        "title": title,
+        "description": description,
+        "licence": licence(licence_given) if licence_given else None,
+        "creators": tuple(map(agent, creators)),
+        "publisher": agent(publisher) if publisher else None,
+        "keywords": tuple(keywords),
+    }
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value}
     return replace(metadata, **changed)
 
 
@@ -172,28 +148,18 @@ def licence(text: str) -> str:
     >>> licence("CC-BY-4.0")
     'https://spdx.org/licenses/CC-BY-4.0'
     """
-    if text.startswith(("http://", "https://")):
-        return _iri(text, "licence")
-    identifier = _spdx_identifier(text)
-    if identifier is None:
-        raise PublicationRefused(
-            f"'{text}' is neither the IRI nor the SPDX identifier of a licence (such as CC-BY-4.0; "
-            "https://spdx.org/licenses/ lists all)"
-        )
-    return f"https://spdx.org/licenses/{identifier}"
-
-
-def _spdx_identifier(text: str) -> str | None:
-    """Return the identifier with the case of the SPDX list, or ``None`` if it is not in it."""
     from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
+    if text.startswith(("http://", "https://")):
+        return _iri(text, "licence")
     # Expressions and references to other documents are valid for packages, but have no page.
-    if not _SPDX.fullmatch(text) or text.lower().startswith("licenseref-") or text.endswith("+"):
-        return None
-    try:
-        return canonicalize_license_expression(text)
-    except InvalidLicenseExpression:
-        return None
+    if _SPDX.fullmatch(text) and not text.lower().startswith("licenseref-"):
+        with contextlib.suppress(InvalidLicenseExpression):
+            return f"https://spdx.org/licenses/{canonicalize_license_expression(text)}"
+    raise PublicationRefused(
+        f"'{text}' is neither the IRI nor the SPDX identifier of a licence (such as CC-BY-4.0; "
+        "https://spdx.org/licenses/ lists all)"
+    )
 
 
 def agent(text: str) -> Agent:

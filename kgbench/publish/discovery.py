@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discovery by machines: FAIR Signposting, site map, rules for crawlers and web servers, canaries.
+"""Discovery by machines: metadata for other systems, typed links, site map, rules for servers.
+
+The metadata are those of schema.org, DataCite 4.6 and Zenodo.
 
 The signposting links (https://signposting.org/FAIR/) are in the head of the landing page. Servers
 need rules for content negotiation; those for nginx, Apache and
@@ -15,16 +17,20 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
+import pyoxigraph as ox
+
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
+from kgbench.publish.description import Agent
 from kgbench.publish.documents import DEPTHS, SINGLE
 from kgbench.publish.file_reading import media
 from kgbench.publish.folder import Folder
 from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import FORMATS
 from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE
+from kgbench.rdf.quads import by_subject
 from kgbench.tasks import canary
-from kgbench.vocab import KGB, SCHEMA
+from kgbench.vocab import KGB, RDF, SCHEMA, XSD
 
 SITEMAP = "sitemap.xml"
 _DESCRIPTIONS = (
@@ -32,6 +38,11 @@ _DESCRIPTIONS = (
     *((f"void.{suffix}", media) for suffix, media in FORMATS),
     ("datacite.json", "application/vnd.datacite.datacite+json"),
 )
+Json = dict[str, Any]
+_ORCID = re.compile(r"https?://orcid\.org/(\d{4}-\d{4}-\d{4}-\d{3}[\dX])/?")
+_DOI = re.compile(r"https?://(?:dx\.)?doi\.org/(10\..+)")
+_SPDX = re.compile(r"https?://spdx\.org/licenses/([A-Za-z0-9.+-]+?)(?:\.html)?")
+_RESOURCE_TYPE = "Benchmark results"
 _MOST_PAGES = 50_000  # limit for one file, see https://www.sitemaps.org/protocol.html
 _TEMPLATES = Path(__file__).parent / "templates"
 _TEXTS = (
@@ -176,3 +187,129 @@ def canaries(view: View, suites: Iterable[str]) -> tuple[str, ...]:
     declared = (term for suite in sorted(suites) for term in things.values(view, suite, KGB.canary))
     guids = [term.value for term in declared] or [canary.guid()]
     return tuple(f"kgbench canary GUID {guid}" for guid in guids)
+
+
+# --- metadata -----------------------------------------------------------------------------------
+
+
+def schema_org(published: Publication) -> Json:
+    """Return the schema.org metadata, which search engines for data sets read."""
+    described = by_subject(published.schema_org())
+    prefix = str(SCHEMA)
+
+    def value(term: Any) -> Any:
+        if isinstance(term, ox.NamedNode):
+            return node(term.value) if term.value in described else term.value
+        return term.value == "true" if term.datatype.value == XSD.boolean else term.value
+
+    def node(iri: str) -> Json:
+        properties = dict(described[iri])
+        (kind,) = properties.pop(RDF.type)
+        found: Json = {"@type": kind.value.removeprefix(prefix), "@id": iri}
+        for name, terms in properties.items():
+            values = [term.value if term.value == iri else value(term) for term in terms]
+            found[name.removeprefix(prefix)] = values if len(values) > 1 else values[0]
+        return found
+
+    return {"@context": "https://schema.org/", **node(published.dataset)}
+
+
+def datacite(published: Publication) -> Json:
+    """Return DataCite 4.6 metadata for the registration of a DOI; the DOI itself is missing."""
+    description, now = published.metadata, published.now
+    metadata: Json = {
+        "schemaVersion": "http://datacite.org/schema/kernel-4",
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": _RESOURCE_TYPE},
+        "url": published.base,
+        "alternateIdentifiers": [
+            {"alternateIdentifier": published.dataset, "alternateIdentifierType": "URL"}
+        ],
+        "creators": [_datacite_creator(creator) for creator in description.creators]
+        or [{"name": ":unav"}],
+        "titles": [{"title": description.title, "lang": "en"}],
+        "publisher": {"name": published.publisher.name if published.publisher else ":unav"},
+        "publicationYear": now.date[:4],
+        "dates": [
+            {"date": published.collected, "dateType": "Collected"},
+            {"date": published.versions[0].date, "dateType": "Issued"},
+            {"date": now.date, "dateType": "Updated"},
+        ],
+        "language": "en",
+        "version": str(now.number),
+        "subjects": [{"subject": word, "lang": "en"} for word in published.keywords],
+        "descriptions": [
+            {"description": description.description, "descriptionType": "Abstract", "lang": "en"},
+            {"description": published.rights, "descriptionType": "Other", "lang": "en"},
+        ],
+        "sizes": [f"{dump.path}: {dump.bytes} B" for dump in now.dumps],
+        "formats": sorted({media(dump.path) for dump in now.dumps}),
+        "relatedIdentifiers": [_related(iri) for iri in description.sources],
+    }
+    if description.licence:
+        spdx = _SPDX.fullmatch(description.licence)
+        metadata["rightsList"] = [
+            {
+                "rightsUri": description.licence,
+                **({"rightsIdentifier": spdx[1], "rightsIdentifierScheme": "SPDX"} if spdx else {}),
+            }
+        ]
+    return metadata
+
+
+def _datacite_creator(agent: Agent) -> Json:
+    orcid = _ORCID.fullmatch(agent.iri or "")
+    if orcid is None:
+        return {"name": agent.name}
+    identifier = {
+        "nameIdentifier": f"https://orcid.org/{orcid[1]}",
+        "nameIdentifierScheme": "ORCID",
+        "schemeUri": "https://orcid.org",
+    }
+    return {"name": agent.name, "nameType": "Personal", "nameIdentifiers": [identifier]}
+
+
+def _related(iri: str) -> Json:
+    doi = _DOI.fullmatch(iri)
+    return {
+        "relatedIdentifier": doi[1] if doi else iri,
+        "relatedIdentifierType": "DOI" if doi else "URL",
+        "relationType": "IsDerivedFrom",
+    }
+
+
+def zenodo(published: Publication) -> Json:
+    """Return the metadata of a deposit in the form of Zenodo's API and ``.zenodo.json``."""
+    description = published.metadata
+    metadata: Json = {
+        "title": description.title,
+        "upload_type": "dataset",
+        "description": f"<p>{_html(description.description)}</p><p>{_html(published.rights)}</p>",
+        "creators": [_zenodo_creator(creator) for creator in description.creators],
+        "access_right": "open" if published.packing.password is None else "restricted",
+        "keywords": list(published.keywords),
+        "version": str(published.now.number),
+        "publication_date": published.now.date[:10],
+        "language": "eng",
+        "related_identifiers": [
+            {"identifier": published.base, "relation": "isIdenticalTo", "scheme": "url"},
+            *(
+                {"identifier": related["relatedIdentifier"], "relation": "isDerivedFrom"}
+                for related in map(_related, description.sources)
+            ),
+        ],
+    }
+    spdx = _SPDX.fullmatch(description.licence or "")
+    if spdx is not None:
+        metadata["license"] = spdx[1].lower()
+    return metadata
+
+
+def _zenodo_creator(agent: Agent) -> Json:
+    orcid = _ORCID.fullmatch(agent.iri or "")
+    return {"name": agent.name, **({"orcid": orcid[1]} if orcid else {})}
+
+
+def _html(text: str) -> str:
+    from markupsafe import escape
+
+    return str(escape(text))

@@ -19,8 +19,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
 from kgbench.publish.file_reading import PACKINGS, opened
-from kgbench.publish.folder import Folder, checksum
-from kgbench.publish.manifest import Dump
+from kgbench.publish.folder import Dump, Folder, Manifest, checksum
 
 _CHUNK = 1 << 20
 _END = b" .\n"  # of a statement; comments end otherwise, and literals have no line ends
@@ -90,7 +89,7 @@ class DumpWriter:
         if earlier is not None and _is_unchanged(target, earlier, self._path, content):
             # Needed for archives: encryption gives other bytes each time.
             self._unfinished.unlink()
-            self._folder.keep({self._path: earlier.sha256})
+            self._folder.written[self._path] = earlier.sha256
             return earlier
         sha256, size = self._folder.adopt(self._path, self._unfinished)
         return Dump(self._path, size, sha256, content, self._triples)
@@ -122,16 +121,15 @@ def as_bytes(quads: list[ox.Quad]) -> bytes:
     return out.getvalue()
 
 
-def join(
-    folder: Folder, path: str, parts: list[Dump], packing: Packing, earlier: Dump | None
-) -> Dump:
-    """Write the dump of everything from those of its parts."""
+def join(folder: Folder, path: str, parts: list[Dump], packing: Packing, earlier: Manifest) -> Dump:
+    """Write the dump of everything from those of its parts; an unchanged one is kept."""
     content = hashlib.sha256("".join(part.content for part in parts).encode()).hexdigest()
     name = path + packing.suffix
     target = folder.path / name
-    if earlier is not None and _is_unchanged(target, earlier, name, content):
-        folder.keep({name: earlier.sha256})
-        return earlier
+    for known in (dump for version in earlier.versions[-1:] for dump in version.dumps):
+        if _is_unchanged(target, known, name, content):
+            folder.written[name] = known.sha256
+            return known
     if packing.password is not None:
         writer = DumpWriter(folder, path, packing)
         for part in parts:

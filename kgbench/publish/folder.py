@@ -1,31 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a publication: ownership, atomic writes, removal of old files.
+"""The folder of a publication: ownership, atomic writes, removal of old files, and its manifest.
 
 A file is replaced atomically, and only if its content changes. Each path is written to a journal
 before its file appears, so that the next publication knows all files of one that was killed. Files
 from other sources are never touched. A folder may come from others, so links in it are not
 followed: they could lead to any file of the reader.
+
+The manifest lists units with their keys and files, dumps and versions. A unit (the catalogue, one
+run, ...) is only made again if its key has changed: the SHA-256 over the change stamps of its
+graphs and everything else that its files depend on.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple, Self
 
+from kgbench import files
 from kgbench.errors import PublicationRefused
 
 STATE = ".kgbench-publish"
 _STATE_FILE = re.compile(
-    rf"{re.escape(STATE)}/(owner|lock|manifest\.json|canonical\.json|journal-[^/]*|"
-    r"files-[^/]*\.txt)"
+    rf"{re.escape(STATE)}/(owner|lock|manifest\.json|canonical\.json|journal-[^/]*)"
 )
-_MARK = "kgbench publication 1\n"
+_MANIFEST = "manifest.json"
+_MARK = "kgbench publication 2\n"
 _CHUNK = 1 << 20
 _KINDS = {
     stat.S_IFLNK: "a symbolic link",
@@ -37,7 +45,10 @@ _KINDS = {
 
 
 class Folder:
-    """A published folder, open for changes by one process and its worker processes."""
+    """A published folder, open for changes by one process and its worker processes.
+
+    As a context manager it closes its journal.
+    """
 
     def __init__(self, path: Path, journal: str = "main") -> None:
         self.path = path
@@ -47,6 +58,12 @@ class Folder:
         self.changed = 0
         self._made_folders: set[str] = set()
         self._journal = (self.state / f"journal-{journal}").open("a", encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
 
     def write(self, path: str, content: bytes | str) -> None:
         """Write ``content`` to the file at ``path``; an unchanged file keeps its modification time.
@@ -91,10 +108,6 @@ class Folder:
         target = self.path / path
         return target.is_file() and checksum(target)[0] == sha256
 
-    def keep(self, files: Mapping[str, str]) -> None:
-        """Count files of an earlier publication (SHA-256 by path) as written."""
-        self.written.update(files)
-
     def work(self, name: str) -> Path:
         """Return the path of a temporary work file."""
         folder = self.state / "work"
@@ -129,10 +142,6 @@ class Folder:
             for path in work.iterdir():
                 path.unlink()
             work.rmdir()
-
-    def close(self) -> None:
-        """Close the journal."""
-        self._journal.close()
 
     def _log(self, path: str) -> None:
         self._journal.write(path + "\n")
@@ -170,7 +179,7 @@ def contents(folder: Path) -> Contents:
 
     Folders that cannot be listed are among the others.
     """
-    files, others = {}, {}
+    found, others = {}, {}
     waiting = [""]
     while waiting:
         parent = waiting.pop()
@@ -182,21 +191,21 @@ def contents(folder: Path) -> Contents:
         for entry in entries:
             path = f"{parent}/{entry.name}" if parent else entry.name
             if entry.is_file(follow_symlinks=False):
-                files[path] = folder / path
+                found[path] = folder / path
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
             else:
                 kind = stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode)
                 others[path] = _KINDS.get(kind, "no file")
-    return Contents(dict(sorted(files.items())), dict(sorted(others.items())))
+    return Contents(dict(sorted(found.items())), dict(sorted(others.items())))
 
 
-def claim(path: Path) -> IO[str]:
-    """Create a published folder, or take over an existing one; return its lock file.
+@contextmanager
+def claimed(path: Path) -> Iterator[Folder]:
+    """Create a published folder, or take over an existing one; it is locked within the context.
 
-    The folder is locked until the file is closed. Raises
-    :class:`~kgbench.errors.PublicationRefused` if ``path`` is something else, or in use, or if
-    there are links in it, through which files elsewhere would be written or removed.
+    Raises :class:`~kgbench.errors.PublicationRefused` if ``path`` is something else, or in use, or
+    if there are links in it, through which files elsewhere would be written or removed.
     """
     mark = path / STATE / "owner"
     if path.exists() and not path.is_dir():
@@ -215,14 +224,14 @@ def claim(path: Path) -> IO[str]:
         raise PublicationRefused(f"{path} cannot be written: {error.strerror}") from error
     if mark.is_file() and mark.read_text(encoding="utf-8", errors="replace") != _MARK:
         raise PublicationRefused(f"{path} was made by another version of kgbench publish")
-    lock = (path / STATE / "lock").open("w", encoding="utf-8")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
-        raise PublicationRefused(f"another process is publishing to {path}") from error
-    mark.write_text(_MARK, encoding="utf-8")
-    return lock
+    with (path / STATE / "lock").open("w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise PublicationRefused(f"another process is publishing to {path}") from error
+        mark.write_text(_MARK, encoding="utf-8")
+        with Folder(path) as folder:
+            yield folder
 
 
 def checksum(path: Path) -> tuple[str, int]:
@@ -250,3 +259,113 @@ def is_inside(path: str) -> bool:
     """Return whether a path lies in the folder; paths in the state folder are not trusted."""
     parts = PurePosixPath(path).parts
     return bool(parts) and not path.startswith("/") and ".." not in parts and os.sep == "/"
+
+
+# --- the manifest ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A file of data: its path, size, SHA-256, that of its content, and its statements."""
+
+    path: str
+    bytes: int
+    sha256: str
+    content: str
+    triples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The output of one part of the store; ``files`` has the SHA-256 of files by path."""
+
+    key: str
+    files: Mapping[str, str]
+    dumps: tuple[Dump, ...] = ()
+
+    @classmethod
+    def read(cls, item: Mapping[str, Any]) -> Self:
+        """Return the unit with these fields, as JSON has them; raises like their types."""
+        for path in item["files"]:
+            if not is_inside(path):  # obsolete files are removed, so a list of others could harm
+                raise ValueError(f"it names {path}, which is outside the folder")
+        return cls(item["key"], dict(item["files"]), tuple(Dump(**dump) for dump in item["dumps"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the data set: its number, date (ISO 8601), and counts of its content."""
+
+    number: int
+    date: str
+    digest: str
+    runs: int
+    dialogues: int
+    triples: int
+    dumps: tuple[Dump, ...]
+
+    @classmethod
+    def read(cls, item: Mapping[str, Any]) -> Self:
+        """Return the version with these fields, as JSON has them; raises like their types."""
+        return cls(**{**item, "dumps": tuple(Dump(**dump) for dump in item["dumps"])})
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The state of a published folder."""
+
+    base: str = ""
+    units: dict[str, Unit] = field(default_factory=dict)
+    versions: list[Version] = field(default_factory=list)
+
+    def files(self) -> set[str]:
+        """Return all files that were written."""
+        return {path for unit in self.units.values() for path in unit.files}
+
+    def keep(self, folder: Folder, name: str, key: str) -> Unit | None:
+        """Keep the files of the unit ``name`` and return it, if it is unchanged.
+
+        It is unchanged if it has this ``key`` and all its files have their checksums; otherwise
+        the result is ``None``. Files are read for this, because the checksums are published and
+        signed: a file that was damaged or changed by others is made again.
+        """
+        unit = self.units.get(name)
+        if (
+            unit is None
+            or unit.key != key
+            or not all(folder.has(path, sha256) for path, sha256 in unit.files.items())
+        ):
+            return None
+        folder.written.update(unit.files)
+        return unit
+
+    def write(self, folder: Folder) -> None:
+        """Write the manifest into the state of a folder."""
+        files.write(folder.state / _MANIFEST, json.dumps(asdict(self), indent=1) + "\n")
+
+
+def read_manifest(folder: Folder) -> Manifest:
+    """Read the manifest in the state of a folder; return an empty one if there is none.
+
+    Units that an unfinished publication may have changed in part are invalid: they have no key.
+    Raises :class:`~kgbench.errors.PublicationRefused` if the file is damaged.
+    """
+    path = folder.state / _MANIFEST
+    if not path.is_file():
+        return Manifest()
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        units = {name: Unit.read(item) for name, item in content["units"].items()}
+        versions = [Version.read(item) for item in content["versions"]]
+        base: str = content["base"]
+        if not isinstance(base, str):
+            raise TypeError("it names no base")  # noqa: TRY301 - one message for all problems
+    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
+        raise PublicationRefused(
+            f"{path} cannot be read ({error}): name a new folder, or remove this one"
+        ) from error
+    touched = folder.journalled()
+    for name, unit in units.items():
+        if touched.intersection(unit.files):
+            units[name] = Unit("", unit.files, unit.dumps)
+    return Manifest(base, units, versions)

@@ -16,7 +16,7 @@ from kgbench.pages.board import asked, board, heat_map
 from kgbench.pages.rendering import STATIC, script
 from kgbench.pages.snapshot import View
 from kgbench.publish import discovery
-from kgbench.publish.dataset_metadata import datacite, schema_org, zenodo
+from kgbench.publish.discovery import datacite, schema_org, zenodo
 from kgbench.publish.folder import Folder
 from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import Renderer, data

@@ -20,7 +20,7 @@ from kgbench.pages.snapshot import View
 from kgbench.publish.description import Agent, DatasetDescription
 from kgbench.publish.dumps import Packing
 from kgbench.publish.file_reading import media
-from kgbench.publish.manifest import Dump, Version
+from kgbench.publish.folder import Dump, Version
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.rdf import queries

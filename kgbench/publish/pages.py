@@ -20,8 +20,7 @@ from kgbench.pages import contents, neighbours, rendering, things
 from kgbench.pages.filled_queries import filled_query
 from kgbench.pages.snapshot import View
 from kgbench.publish.documents import Documents, Place, root_of, url
-from kgbench.publish.folder import Folder
-from kgbench.publish.manifest import Dump
+from kgbench.publish.folder import Dump, Folder
 from kgbench.scores import catalogue
 from kgbench.store import fragments
 from kgbench.store.iris import slug

@@ -7,6 +7,7 @@ subject. Whatever leaves a store is made from these quads only, so nothing else 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
@@ -58,27 +59,13 @@ _ENDING = frozenset((KGB.Run, KGB.EvaluationPass))
 #: Types of declarations, whose texts were written for publication.
 _WRITTEN_BY_HAND = frozenset(
     (
-        KGB.Metric,
-        KGB.TaskClass,
-        KGB.Parameter,
-        KGB.LabelledTask,
-        KGB.Setting,
-        KGB.IriPattern,
-        KGB.Compass,
-        KGB.ScoreSet,
-        KGB.ScoreSelector,
-        KGB.FormatComparison,
-        KGB.StoreLayout,
-        OWL.Class,
-        OWL.Ontology,
-        OWL.DatatypeProperty,
-        OWL.ObjectProperty,
-        SH.SPARQLExecutable,
-        SH.Parameter,
-        SKOS.Concept,
-        CSVW.Column,
+        *(KGB.Metric, KGB.TaskClass, KGB.Parameter, KGB.LabelledTask, KGB.Setting, KGB.IriPattern),
+        *(KGB.Compass, KGB.ScoreSet, KGB.ScoreSelector, KGB.FormatComparison, KGB.StoreLayout),
+        *(OWL.Class, OWL.Ontology, OWL.DatatypeProperty, OWL.ObjectProperty, SH.SPARQLExecutable),
+        *(SH.Parameter, SKOS.Concept, CSVW.Column),
     )
 )
+_NAMES_TEXT = re.compile(r"/text/[0-9a-f]{64}\Z")  # an IRI that may be that of a text
 _NAMED = frozenset((PROV.Agent, PROV.Person))  # types of people and accounts, not of software
 _NOBODY = "[name]"
 _ANYWHERE = "https://example.org/"
@@ -135,8 +122,11 @@ class QuadRedactor:
             kept = self._published_quads(statements, kinds)
         if not kinds.isdisjoint(_ENDING):
             kept = list(self._with_end(kept, quads[0], kinds))
-        if self._addresses.moves and not kinds.isdisjoint(_LINKED):
-            kept += self._origin(quads[0])
+        addresses = self._addresses
+        if addresses.store != addresses.base and not kinds.isdisjoint(_LINKED):
+            origin = self._quad_like(quads[0], quads[0].subject, _RECORDED_AS)
+            if origin.subject != quads[0].subject and not addresses.hides(_text(quads[0].subject)):
+                kept.append(origin)
         # Sorted by published IRIs: the order in the store depends on the recorded ones.
         return sorted(kept, key=str)
 
@@ -153,23 +143,13 @@ class QuadRedactor:
                 self._revealing.add(iri)
         return published
 
-    def clean(self, text: str) -> str:
-        """Return a text by kgbench, a provider or a person in its published form."""
-        return self._rules.scrubber.text(text)
-
-    def model_name(self, text: str) -> str:
-        """Return the published name of a model; different names stay different."""
-        cleaned = self.clean(text)
-        if cleaned == text:
-            return text
-        return f"{cleaned} #{self._rules.key.tag('model', text)[:6]}"
-
     def _published(self, iri: str) -> str:
         addresses, veil = self._addresses, self._addresses.veil
-        level = self._rules.page_level
-        if veil is not None and veil.names_text(iri) and self._is_left_out(iri, level):
-            return addresses.within(veil.text(addresses.rebase(iri)))
-        return addresses.published(iri)
+        left_out = veil is not None and _NAMES_TEXT.search(iri) is not None
+        if veil is None or not left_out or not self._is_left_out(iri, self._rules.page_level):
+            return addresses.published(iri)
+        start, _, digits = addresses.rebase(iri).rpartition("/")
+        return addresses.within(f"{start}/{veil.digits(digits)}")
 
     # --- one subject ------------------------------------------------------------------------
 
@@ -190,7 +170,7 @@ class QuadRedactor:
                     ox.Quad(published_subject, predicate, self.node(value.value), published_graph)
                 )
             elif sealed and predicate == _DIGEST and isinstance(value, ox.Literal):
-                digest = ox.Literal(self._addresses.digest(_name(subject), value.value))
+                digest = ox.Literal(self._addresses.digest(_text(subject), value.value))
                 published += [
                     ox.Quad(published_subject, _DIGEST, digest, published_graph),
                     ox.Quad(published_subject, _REDACTED, _TRUE, published_graph),
@@ -210,7 +190,7 @@ class QuadRedactor:
         """Return whether the digest of a subject covers something that is left out."""
         if self._rules.level is RedactionLevel.NONE or kinds.isdisjoint(_DIGESTED):
             return False
-        return KGB.Case not in kinds or self._addresses.hides(_name(subject))
+        return KGB.Case not in kinds or self._addresses.hides(_text(subject))
 
     def _published_term(self, term: Any) -> Any:
         return self.node(term.value) if isinstance(term, ox.NamedNode) else term
@@ -238,12 +218,6 @@ class QuadRedactor:
             return
         yield from (other for other in quads if other.predicate != _ENDED)
         yield self._quad_like(quad, end, _ENDED)
-
-    def _origin(self, quad: ox.Quad) -> Iterator[ox.Quad]:
-        origin = self._quad_like(quad, quad.subject, _RECORDED_AS)
-        hides = self._addresses.hides(_name(quad.subject))
-        if origin.subject != quad.subject and not hides:
-            yield origin
 
     def _may_leave(self, statement: _Statement) -> bool:
         """Return whether no IRI of a statement reveals a key, a private host, a path or a name."""
@@ -275,12 +249,9 @@ class QuadRedactor:
             data = parse_json(value.value)
             if predicate == KGB.caseData:
                 data = public_fields(data, level)
-            elif predicate == KGB.infos:
-                nothing_left_out = level is RedactionLevel.NONE
-                gold = frozenset() if nothing_left_out else self._answers.of_case(subject)
-                data = redacted_infos(data, level, gold)
-                data = self._rules.scrubber.json(data)
             else:
+                if predicate == KGB.infos and level is not RedactionLevel.NONE:
+                    data = redacted_infos(data, level, self._answers.of_case(subject))
                 data = self._rules.scrubber.json(data)
             text = self._veiled(canonical_json(data))
             return value if text == value.value else ox.Literal(text, datatype=_JSON)
@@ -294,12 +265,8 @@ class QuadRedactor:
         return ox.Literal(text, datatype=value.datatype)
 
     def _string(self, predicate: str, text: str, kinds: set[str]) -> str:
-        if (
-            kinds
-            and kinds <= _NAMED
-            and predicate == RDFS.label
-            and not any(c.isspace() for c in text)
-        ):
+        of_somebody = kinds and kinds <= _NAMED and predicate == RDFS.label
+        if of_somebody and not any(c.isspace() for c in text):
             return _NOBODY  # a login name; names with spaces were entered for publication
         if predicate in _QUOTING and self._rules.level >= RedactionLevel.PROMPTS:
             return WITHHELD
@@ -307,7 +274,11 @@ class QuadRedactor:
             predicate in _QUOTING or KGB.Configuration in kinds
         ):
             text = without_gold(text, self._answers.all())
-        return self.model_name(text) if KGB.Model in kinds else self.clean(self._veiled(text))
+        if KGB.Model not in kinds:
+            return self._rules.scrubber.text(self._veiled(text))
+        cleaned = self._rules.scrubber.text(text)
+        # Different names of models stay different.
+        return text if cleaned == text else f"{cleaned} #{self._rules.key.tag('model', text)[:6]}"
 
     def _veiled(self, text: str) -> str:
         """Veil the dialogue digests in a text that may name dialogues by IRI or path."""
@@ -328,7 +299,7 @@ class QuadRedactor:
             if len(self._left_out) >= _MOST_KEPT:
                 self._left_out.clear()
             node = ox.NamedNode(text)
-            texts = [_value(q) for q in self._database.quads_for_pattern(node, _VALUE, None)]
+            texts = [_text(q.object) for q in self._database.quads_for_pattern(node, _VALUE, None)]
             left_out = (
                 not texts  # left out of the publication that was imported
                 or (level is RedactionLevel.PROMPTS and self._is_prompt(node))
@@ -349,16 +320,6 @@ class QuadRedactor:
             if quad.predicate not in (_VALUE, _ORIGINAL_BYTES, _REDACTED):
                 yield self._quad_like(quad, quad.object)
         yield self._quad_like(quads[0], _TRUE, _REDACTED)
-
-
-def _name(term: Any) -> str:
-    """Return the IRI or label of a subject."""
-    return str(term.value)
-
-
-def _value(quad: ox.Quad) -> str:
-    """Return the IRI or lexical form of an object; empty for a quoted triple."""
-    return _text(quad.object)
 
 
 def _text(term: Any) -> str:

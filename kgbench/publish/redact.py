@@ -10,33 +10,45 @@ that its pages leave out, so its database is filled by a second, stricter redact
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.connectors import keys
+from kgbench.connectors.declared import declarations
 from kgbench.model import Json
 from kgbench.pages import things
 from kgbench.pages.snapshot import View
 from kgbench.publish import file_reading
-from kgbench.publish.addresses import Addresses
+from kgbench.publish.addresses import Addresses, DigestVeil, cases
 from kgbench.publish.dumps import DumpWriter, Packing, as_bytes
-from kgbench.publish.folder import Folder
-from kgbench.publish.manifest import Dump, Manifest, Unit
+from kgbench.publish.folder import Dump, Folder, Manifest, Unit
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
-from kgbench.publish.recipe import software
+from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.scrubbing import Scrubber, hosts_and_people, local_names
 from kgbench.publish.selection import PublishedParts, RunPart, dialogues_in
-from kgbench.publish.workers import Pool, Progress, workers
+from kgbench.publish.settings import software
+from kgbench.publish.workers import Progress, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.queries import BoundQuery
 from kgbench.scores.reading import CHOOSING
-from kgbench.vocab import KGB, RDF
+from kgbench.secrets import secret_names
+from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets.publication_key import PublicationKey
+from kgbench.store import publication_keys
+from kgbench.store.iris import slug
+from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
 
+_CONNECTOR = ox.NamedNode(KGB.connector)
+_NAMED = re.compile(r"\bkey_env\b[\"']?\s*[=:]\s*[\"']?(\w+)")
 CATALOGUE, OTHER = "catalogue", "other"
 _QUADS_AT_ONCE = 20_000
 
@@ -66,7 +78,8 @@ class Redaction:
     def keys(self, view: View) -> dict[str, str]:
         """Return the key of each part: a digest of what its dump depends on."""
         rules, addresses, stamps = self.rules, self.addresses, self.parts.stamps
-        declared = [str(quad.object) for quad in _values(view.database, KGB.declaredDigest)]
+        pattern = view.database.quads_for_pattern
+        declared = pattern(None, ox.NamedNode(KGB.declaredDigest), None)
         invalidations: list[Json] = [
             [thing, stamps.get(graph, "")]
             for graph, thing in self.parts.others
@@ -84,7 +97,7 @@ class Redaction:
             rules.key.tag("password", self.packing.password or ""),
             self.packing.comment,
             software(),
-            sorted(declared),
+            sorted(str(quad.object) for quad in declared),
             invalidations,
         ]
         keys = {}
@@ -94,10 +107,6 @@ class Redaction:
                 about += [sorted(self.parts.graphs), sorted(self.parts.unused)]
             keys[name] = digest(canonical_json([common, about]))
         return keys
-
-
-def _values(database: ox.Store, predicate: str) -> Iterator[Any]:
-    return database.quads_for_pattern(None, ox.NamedNode(predicate), None)
 
 
 class RedactedPart(NamedTuple):
@@ -129,46 +138,37 @@ class Redactor:
         ``known`` is the part in the last publication.
         """
         redaction = self._redaction
-        folder = Folder(redaction.out, self._journal)
-        try:
-            if unchanged and known is not None:
-                dump = known.dumps[0]
+        earlier = None if known is None else next(iter(known.dumps), None)
+        with Folder(redaction.out, self._journal) as folder:
+            if unchanged and earlier is not None:
+                dump = earlier
             else:
-                dump = self._write_dump(folder, name, graphs, known)
+                writer = DumpWriter(folder, f"data/{name}.nq", redaction.packing)
+                writer.write(f"# {redaction.packing.comment}\n".encode())
+                for lines in self._lines(self._dumped, name, graphs):
+                    writer.write(lines)
+                dump = writer.finish(earlier)
             loaded = redaction.out / dump.path
             if redaction.rules != redaction.page_rules:
                 loaded = folder.work(f"{name}.nq")
                 with loaded.open("wb") as out:
-                    for quads in self._subjects(self._shown, name, graphs):
-                        out.write(as_bytes(quads))
+                    out.writelines(self._lines(self._shown, name, graphs))
             return RedactedPart(dump, folder.changed, loaded)
-        finally:
-            folder.close()
 
-    def _write_dump(
-        self, folder: Folder, name: str, graphs: tuple[str, ...], known: Unit | None
-    ) -> Dump:
-        packing = self._redaction.packing
-        writer = DumpWriter(folder, f"data/{name}.nq", packing)
-        writer.write(f"# {packing.comment}\n".encode())
+    def _lines(self, redactor: QuadRedactor, name: str, graphs: tuple[str, ...]) -> Iterator[bytes]:
+        """Yield the published quads of a part as N-Quads, many lines at once."""
         waiting: list[ox.Quad] = []
-        for quads in self._subjects(self._dumped, name, graphs):
+        subjects = (
+            _needed(redactor, self._redaction.parts)
+            if name == CATALOGUE
+            else chain.from_iterable(map(redactor.graph, graphs))
+        )
+        for quads in subjects:
             waiting += quads
             if len(waiting) >= _QUADS_AT_ONCE:
-                writer.write(as_bytes(waiting))
+                yield as_bytes(waiting)
                 waiting.clear()
-        writer.write(as_bytes(waiting))
-        return writer.finish(next(iter(known.dumps), None) if known else None)
-
-    def _subjects(
-        self, redactor: QuadRedactor, name: str, graphs: tuple[str, ...]
-    ) -> Iterator[list[ox.Quad]]:
-        """Yield the published quads of a part by subject."""
-        if name == CATALOGUE:
-            yield from _needed(redactor, self._redaction.parts)
-        else:
-            for graph in graphs:
-                yield from redactor.graph(graph)
+        yield as_bytes(waiting)
 
 
 def _needed(redactor: QuadRedactor, parts: PublishedParts) -> Iterator[list[ox.Quad]]:
@@ -227,7 +227,13 @@ def redact(
     units, loaded = {}, []
     with workers(partial(Redactor, redaction), processes, total) as pool:
         pending = {
-            name: _start(pool, name, graphs, kept[name] or earlier.units.get(name), kept[name])
+            name: pool.submit(
+                Redactor.part,
+                name,
+                graphs,
+                kept[name] or earlier.units.get(name),
+                unchanged=kept[name] is not None,
+            )
             for name, graphs in redaction.graphs().items()
         }
         for name, result in pending.items():
@@ -235,21 +241,11 @@ def redact(
             files = {part.dump.path: part.dump.sha256}
             units[name] = Unit(keys[name], files, (part.dump,))
             loaded.append(part.loaded)
-            folder.keep(files)
+            folder.written.update(files)
             folder.changed += part.changed
             done += sizes.get(name, 0)
             progress(done, total, "redacted dialogues")
     return dict(sorted(units.items())), loaded
-
-
-def _start(
-    pool: Pool[Redactor],
-    name: str,
-    graphs: tuple[str, ...],
-    known: Unit | None,
-    kept: Unit | None,
-) -> Any:
-    return pool.submit(Redactor.part, name, graphs, known, unchanged=kept is not None)
 
 
 class PublishedView(View):
@@ -294,3 +290,83 @@ def published_store(
         database.flush()
         del database  # closes it, so that it can be opened for reading
         yield PublishedView(snapshot, base)
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+def prepare_rules(
+    view: View,
+    location: str,
+    base: str,
+    level: RedactionLevel,
+    runs: Mapping[str, str] | None = None,
+) -> tuple[RedactionRules, Addresses]:
+    """Return the redaction rules and addresses for publishing the store ``location`` at ``base``.
+
+    ``runs`` has the run of each evaluation pass, for parts that are named by fragments.
+    """
+    scrubber = Scrubber(
+        local_names() | hosts_and_people(identifying_texts(view.database)),
+        SecretDetector(known_keys(view.database)),
+    )
+    key = publication_keys.publication_key(location)
+    addresses = Addresses(
+        view.iris.base,
+        base,
+        renamed_segments(view, scrubber, key),
+        None if level is RedactionLevel.NONE else DigestVeil(key, cases(view.database, level, key)),
+        runs,
+    )
+    return RedactionRules(level, scrubber, key, level), addresses
+
+
+def known_keys(database: ox.Store) -> frozenset[str]:
+    """Return the keys of this process, and those that the runs in a store used, if they are here.
+
+    These are in the variables of their connectors, and in those that configurations name.
+    """
+    texts = identifying_texts(database)
+    variables = {match[1] for text in texts for match in _NAMED.finditer(text)}
+    used = {quad.object for quad in database.quads_for_pattern(None, _CONNECTOR, None)}
+    for name, declared in declarations().items():
+        if declared.service is not None and ox.Literal(name) in used:
+            variables.update(declared.service.keys)
+    known = keys.keys_in_use() | keys.held(variables)
+    long = {key for key in known if len(key) >= secret_names.SHORTEST}
+    return secret_names.secrets_in_environment() | long
+
+
+def identifying_texts(database: ox.Store) -> Iterator[str]:
+    """Yield texts that may name hosts and people."""
+    for predicate in (KGB.baseUrl, SCHEMA.error, KGB.caseEndpoint):
+        for quad in database.quads_for_pattern(None, ox.NamedNode(predicate), None):
+            yield str(getattr(quad.object, "value", ""))
+    for kind in (KGB.Configuration, KGB.Model):
+        pattern = (None, ox.NamedNode(RDF.type), ox.NamedNode(kind))
+        for quad in database.quads_for_pattern(*pattern):
+            for predicate in (PROV.value, RDFS.label, SKOS.notation):
+                quads: Any = database.quads_for_pattern(quad.subject, ox.NamedNode(predicate), None)
+                yield from (str(getattr(match.object, "value", "")) for match in quads)
+
+
+def renamed_segments(view: View, scrubber: Scrubber, key: PublicationKey) -> dict[str, str]:
+    """Return replacements for path segments of models that contain their host or path."""
+    replacements = {}
+    for iri in things.instances(view, KGB.Model, 1_000_000):
+        segment = iri.rpartition("/")[2]
+        base_urls = things.values(view, iri, KGB.baseUrl)
+        texts = [t.value for p in (RDFS.label, SKOS.notation) for t in things.values(view, iri, p)]
+        leaks = any(scrubber.text(text) != text for text in texts) or any(
+            _contains_name(segment, name) for name in scrubber.names
+        )
+        if leaks or any(scrubber.text(url.value) != url.value for url in base_urls):
+            cleaned = slug(scrubber.text(texts[0] if texts else "model"))
+            replacements[segment] = f"{cleaned}-{key.tag('model', iri)[:8]}"
+    return replacements
+
+
+def _contains_name(segment: str, name: str) -> bool:
+    """Return whether a path segment contains the name of a machine or person as a whole word."""
+    pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
+    return re.search(pattern, segment) is not None

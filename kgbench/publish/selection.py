@@ -18,7 +18,8 @@ from kgbench.record import reading
 from kgbench.store.templates import fill
 from kgbench.vocab import KGB, PROV, RDF, SKOS
 
-_TYPE, _CLASS = ox.NamedNode(RDF.type), ox.NamedNode(KGB.taskClass)
+_TYPE, _TASK_CLASS = ox.NamedNode(RDF.type), ox.NamedNode(KGB.TaskClass)
+_CLASS = ox.NamedNode(KGB.taskClass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +78,13 @@ def select_parts(view: View, settings: Settings) -> PublishedParts:
     Raises :class:`~kgbench.errors.PublicationRefused` if there is no run, and
     :class:`~kgbench.errors.StoreError` for an unknown one.
     """
-    stamps = {
-        str(q.subject).strip("<>"): str(getattr(q.object, "value", ""))
-        for q in view.database.quads_for_pattern(None, ox.NamedNode(KGB.changeStamp), None)
-    }
-    described = {
-        str(q.subject).strip("<>"): str(getattr(q.object, "value", ""))
-        for q in view.database.quads_for_pattern(None, ox.NamedNode(KGB.describes), None)
-    }
+    stamps, described = (
+        {
+            str(quad.subject).strip("<>"): str(getattr(quad.object, "value", ""))
+            for quad in view.database.quads_for_pattern(None, ox.NamedNode(predicate), None)
+        }
+        for predicate in (KGB.changeStamp, KGB.describes)
+    )
     selected_runs = {reading.find_run(view, name).iri for name in settings.runs}
     runs = tuple(run for run in _runs(view) if not selected_runs or run.run in selected_runs)
     if not runs:
@@ -182,22 +182,19 @@ def _others(
         kinds = things.kinds(view, thing)
         if KGB.Analysis in kinds:
             read = {term.value for term in things.values(view, thing, KGB.readGraph)}
-            runs = {iri for iri in read if f"{view.iris.base}graph/run/" in iri}
-            if selected_graphs is None or runs <= selected_graphs:
+            about = {iri for iri in read if f"{view.iris.base}graph/run/" in iri}
+            if selected_graphs is None or about <= selected_graphs:
                 yield graph, thing
         elif KGB.Invalidation in kinds:
-            node = ox.NamedNode(thing)
-            target = next(
-                view.database.quads_for_pattern(node, ox.NamedNode(KGB.invalidates), None), None
-            )
-            if selected_graphs is None or (
-                target is not None and _graph_of(view, target.object) in selected_graphs
+            targets = things.values(view, thing, KGB.invalidates)
+            if selected_graphs is None or any(
+                _graph_of(view, t) in selected_graphs for t in targets
             ):
                 yield graph, thing
 
 
-def _graph_of(view: View, node: object) -> str:
-    quads = view.database.quads_for_pattern(node, ox.NamedNode(RDF.type), None)  # type: ignore[arg-type]
+def _graph_of(view: View, node: Any) -> str:
+    quads = view.database.quads_for_pattern(node, _TYPE, None)
     return next((str(quad.graph_name).strip("<>") for quad in quads), "")
 
 
@@ -239,20 +236,13 @@ def unused_declarations(
             waiting += further
         return known
 
-    classes: set[Any] = {
-        quad.subject
-        for quad in database.quads_for_pattern(
-            None, ox.NamedNode(RDF.type), ox.NamedNode(KGB.TaskClass), graph
-        )
-    }
-    used_classes = {
-        quad.object
-        for quad in database.quads_for_pattern(None, ox.NamedNode(KGB.taskClass), None, graph)
-    }
+    pattern = database.quads_for_pattern
+    classes: set[Any] = {q.subject for q in pattern(None, _TYPE, _TASK_CLASS, graph)}
+    used_classes = {q.object for q in pattern(None, _CLASS, None, graph)}
     doubtful = reachable(node.value for node in classes - used_classes)
     referenced = {
         str(getattr(quad.object, "value", ""))
         for other in others
-        for quad in database.quads_for_pattern(None, None, None, ox.NamedNode(other))
+        for quad in pattern(None, None, None, ox.NamedNode(other))
     }
     return frozenset(doubtful - reachable((names.keys() - doubtful) | referenced))

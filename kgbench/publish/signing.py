@@ -8,6 +8,7 @@ RDFC-1.0 digest of each part of the data. An unchanged document keeps its proof.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,8 +19,7 @@ from typing import Any, Final, Self
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
-from kgbench.publish.folder import Folder
-from kgbench.publish.manifest import Dump, Manifest, Unit
+from kgbench.publish.folder import Dump, Folder, Manifest, Unit
 from kgbench.signing import canonical, proofs
 from kgbench.signing.key_list import SUFFIX, KeyList
 from kgbench.signing.keys import SigningKey
@@ -64,12 +64,13 @@ class Signer:
     def sign(self, folder: Folder, manifest: Manifest) -> None:
         """Write the keys and the signed claims, and add a unit with these files to the manifest."""
         before = set(folder.written)
-        keys = self._keys(manifest)
-        self._write(folder, KEYS, self.keys.document(keys), manifest)
+        keys = manifest.base + KEYS
+        self._write(folder, KEYS, self.keys.document(keys), keys)
         for path in sorted(folder.written):
             if path.startswith(f"{CLAIMS}/"):
                 claim = ox.parse((folder.path / path).read_bytes(), ox.RdfFormat.TURTLE)
-                self._write(folder, signed_claim(path), _document(claim), manifest)
+                unsigned = proofs.document_of_quads(sorted(claim, key=str))
+                self._write(folder, signed_claim(path), unsigned, keys)
         ours = {path: checksum for path, checksum in folder.written.items() if path not in before}
         manifest.units["signature"] = Unit("", {**ours, SIGNATURE: ""})
 
@@ -80,7 +81,7 @@ class Signer:
             "id": base + SIGNATURE,
             "about": f"{base}#dataset",
             "version": str(version.number),
-            "keys": self._keys(manifest),
+            "keys": base + KEYS,
             "parts": [
                 {"id": base + SUMS, "sha256": folder.written[SUMS]},
                 *(
@@ -89,18 +90,18 @@ class Signer:
                 ),
             ],
         }
-        self._write(folder, SIGNATURE, proofs.document(content), manifest)
+        self._write(folder, SIGNATURE, proofs.document(content), base + KEYS)
 
     def _canonical(self, folder: Folder, dumps: tuple[Dump, ...]) -> Mapping[str, str]:
         """Return the RDFC-1.0 digest of each part of the data by path; digests are cached."""
         from kgbench.publish import file_reading
 
         cache = folder.state / _CACHE
-        cached: dict[str, Any] = {}
-        if cache.is_file():
-            cached = json.loads(cache.read_text(encoding="utf-8"))
+        cached = json.loads(cache.read_text(encoding="utf-8")) if cache.is_file() else {}
         digests, kept = {}, {}
-        for dump in of_parts(dumps):
+        for dump in dumps:
+            if dump.path.startswith("data/all."):
+                continue
             if dump.content not in cached:
                 try:
                     with file_reading.opened(folder.path / dump.path, self.password) as content:
@@ -114,38 +115,20 @@ class Signer:
         cache.write_text(json.dumps(kept), encoding="utf-8")
         return digests
 
-    def _keys(self, manifest: Manifest) -> str:
-        return manifest.base + KEYS
-
-    def _write(self, folder: Folder, path: str, unsigned: Document, manifest: Manifest) -> None:
-        method = f"{self._keys(manifest)}#{self.key.public}"
-        secured = self._earlier(folder.path / path, unsigned, method)
+    def _write(self, folder: Folder, path: str, unsigned: Document, keys: str) -> None:
+        """Write a document with a proof, that of the existing document if it says the same."""
+        method = f"{keys}#{self.key.public}"
+        secured = None
+        with contextlib.suppress(OSError, SignatureError):
+            earlier = proofs.read((folder.path / path).read_bytes())
+            by_this_key = proofs.claimed_proof(earlier).method == method
+            if by_this_key and proofs.verify(earlier, self.key.public) == unsigned:
+                secured = earlier
         if secured is None:
             secured = proofs.secure(unsigned, self.key, method, datetime.now(UTC))
         folder.write(path, proofs.serialise(secured))
-
-    def _earlier(self, path: Path, unsigned: Document, method: str) -> Document | None:
-        """Return the existing document if it has the same statements and a proof by this key."""
-        try:
-            document = proofs.read(path.read_bytes())
-            if proofs.claimed_proof(document).method != method:
-                return None
-            same = proofs.verify(document, self.key.public) == unsigned
-        except (OSError, SignatureError):
-            return None
-        return document if same else None
 
 
 def signed_claim(claim: str) -> str:
     """Return the path of the signed document with the claim at the path ``claim``."""
     return f"{SIGNED}{claim.removeprefix(CLAIMS).removesuffix('.ttl')}.jsonld"
-
-
-def of_parts(dumps: tuple[Dump, ...]) -> list[Dump]:
-    """Return the N-Quads dumps of the parts of the data."""
-    n_quads = [dump for dump in dumps if ".nq" in dump.path]
-    return [dump for dump in n_quads if not dump.path.startswith("data/all.")]
-
-
-def _document(triples: Any) -> Document:
-    return proofs.document_of_quads(sorted(triples, key=str))

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from kgbench import files
 from kgbench.errors import SignatureError
 from kgbench.signing import proofs
 from kgbench.signing.keys import public_bytes, public_key
@@ -39,13 +40,8 @@ class KeyEntry:
 class KeyList:
     """Public keys, oldest first."""
 
-    def __init__(self, entries: Iterable[KeyEntry]) -> None:
+    def __init__(self, entries: Iterable[KeyEntry] = ()) -> None:
         self.entries = {entry.key: entry for entry in entries}
-
-    @classmethod
-    def start(cls, key: str, now: datetime) -> KeyList:
-        """Return a list of one new key."""
-        return cls([KeyEntry(key, _text(now))])
 
     @classmethod
     def read(cls, path: Path) -> KeyList:
@@ -99,11 +95,9 @@ class KeyList:
     def keep(self, path: Path) -> None:
         """Write the list beside the key file ``path``, atomically."""
         list_path = path.with_name(path.name + SUFFIX)
-        unfinished = list_path.with_name(f".{list_path.name}.unfinished")
         text = json.dumps([asdict(entry) for entry in self.entries.values()], indent=1)
         try:
-            unfinished.write_text(text + "\n", encoding="utf-8")
-            unfinished.replace(list_path)
+            files.write(list_path, text + "\n")
         except OSError as error:
             raise SignatureError(f"{list_path} cannot be written: {error.strerror}") from None
 

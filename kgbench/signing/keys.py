@@ -48,7 +48,8 @@ class SigningKey:
     @classmethod
     def new(cls) -> Self:
         """Generate a key."""
-        return cls._of(Ed25519PrivateKey.generate())
+        private = Ed25519PrivateKey.generate()
+        return cls(multikey(private.public_key().public_bytes_raw()), private)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -60,10 +61,6 @@ class SigningKey:
         private = private_key(path)
         if not isinstance(private, Ed25519PrivateKey):
             raise SignatureError(_no_key_message(path))
-        return cls._of(private)
-
-    @classmethod
-    def _of(cls, private: Ed25519PrivateKey) -> Self:
         return cls(multikey(private.public_key().public_bytes_raw()), private)
 
     def keep(self, path: Path) -> None:
@@ -71,11 +68,7 @@ class SigningKey:
 
         Raises :class:`~kgbench.errors.SignatureError` if one of the files already exists.
         """
-        content = self._private.private_bytes(
-            pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption()
-        )
-        _create(path, content, 0o600)
-        _create(path.with_name(path.name + PUBLIC), f"{self.public}\n".encode(), 0o644)
+        _keep(path, self._private, f"{self.public}\n".encode())
 
     def sign(self, data: bytes) -> bytes:
         """Return the signature over ``data``, 64 bytes (RFC 8032, section 5.1.6)."""
@@ -90,8 +83,20 @@ def private_key(path: Path) -> Any:
     """
     try:
         with path.open("rb") as file:
-            _refuse_public(path, file.peek(len(_PUBLIC_BEGINS)))
-            _refuse_shared(path, os.fstat(file.fileno()))
+            state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise SignatureError(f"the key {path} is not a regular file")
+            if file.peek(len(_PUBLIC_BEGINS)).startswith(_PUBLIC_BEGINS.encode()):
+                raise SignatureError(
+                    f"{path} is a public key, which cannot sign: name the private key that belongs "
+                    "to it"
+                )
+            if state.st_mode & _OTHERS:
+                raise SignatureError(
+                    f"the key {path} may be read by others (mode "
+                    f"{stat.S_IMODE(state.st_mode):04o}), so it is not used: make a new key if "
+                    f"others had access, otherwise run chmod 600 {path}"
+                )
             return pem.load_pem_private_key(file.read(_LARGEST), password=None)
     except OSError as error:
         raise SignatureError(f"the key {path} cannot be read: {error.strerror}") from None
@@ -102,10 +107,15 @@ def private_key(path: Path) -> Any:
 def new_rsa_key(path: Path) -> None:
     """Write a new RSA key for nanopublications, readable by its owner only."""
     private = rsa.generate_private_key(_EXPONENT, _RSA_BITS)
-    content = private.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     public = private.public_key().public_bytes(
         pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo
     )
+    _keep(path, private, public)
+
+
+def _keep(path: Path, private: Ed25519PrivateKey | rsa.RSAPrivateKey, public: bytes) -> None:
+    """Write a private key, readable by its owner only, and its public key beside it."""
+    content = private.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     _create(path, content, 0o600)
     _create(path.with_name(path.name + PUBLIC), public, 0o644)
 
@@ -138,23 +148,6 @@ def public_key(name_or_text: str) -> str:
             )
     public_bytes(text)
     return text
-
-
-def _refuse_public(path: Path, begins: bytes) -> None:
-    if begins.startswith(_PUBLIC_BEGINS.encode()):
-        raise SignatureError(
-            f"{path} is a public key, which cannot sign: name the private key that belongs to it"
-        )
-
-
-def _refuse_shared(path: Path, state: os.stat_result) -> None:
-    if not stat.S_ISREG(state.st_mode):
-        raise SignatureError(f"the key {path} is not a regular file")
-    if state.st_mode & _OTHERS:
-        raise SignatureError(
-            f"the key {path} may be read by others (mode {stat.S_IMODE(state.st_mode):04o}), so "
-            f"it is not used: make a new key if others had access, otherwise run chmod 600 {path}"
-        )
 
 
 def _create(path: Path, content: bytes, mode: int) -> None:

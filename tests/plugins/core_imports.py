@@ -192,7 +192,6 @@ CORE_IMPORTS: dict[str, set[str]] = {
         "importers.rdf.sources",
         "net.limits",
         "net.web",
-        "publish.recipe",
         "publish.settings",
         "publish.signing",
         "rdf.queries",

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from kgbench.pages import snapshot
-from kgbench.publish import site_files
+from kgbench.publish import site as publishing
 from kgbench.publish.description import Agent, DatasetDescription
 from kgbench.publish.documents import Documents
+from kgbench.publish.folder import claimed
+from kgbench.publish.redact import prepare_rules
 from kgbench.publish.redaction import RedactionLevel
-from kgbench.publish.redaction_rules import prepare_rules
 from kgbench.publish.selection import select_parts
 from kgbench.publish.settings import Settings
 from kgbench.publish.site import publish as publish_site
@@ -82,6 +83,13 @@ def hostile_site(hostile, tmp_path_factory):
 
 
 @pytest.fixture
+def folder(tmp_path):
+    """Yield an empty folder that a publication owns."""
+    with claimed(tmp_path / "site") as found:
+        yield found
+
+
+@pytest.fixture
 def quick(monkeypatch):
     """Publish without the constant parts of every publication: declarations and figures."""
     hasten(monkeypatch)
@@ -100,4 +108,4 @@ def hasten(monkeypatch):
         return {place: iris for place, iris in found if place.partition("/")[0] in kept}
 
     monkeypatch.setattr(Documents, "of", documents)
-    monkeypatch.setattr(site_files, "figures", lambda *_: iter(()))
+    monkeypatch.setattr(publishing, "figures", lambda *_: iter(()))

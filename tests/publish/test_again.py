@@ -12,8 +12,8 @@ import pytest
 
 from kgbench.analysis import storing
 from kgbench.errors import PublicationRefused
-from kgbench.publish import site_files, workers
-from kgbench.publish.folder import STATE
+from kgbench.publish import site, workers
+from kgbench.publish.folder import STATE, claimed
 from kgbench.publish.results import figures
 from kgbench.publish.settings import Settings
 from kgbench.record import invalidation, reading
@@ -160,7 +160,7 @@ def test_what_was_killed_is_repaired(growing, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(site_files.SiteFiles, "_write_things", killed)
+        patch.setattr(site, "_write_things", killed)
         with pytest.raises(Killed):
             publish(place, out)
     assert list((out / STATE).glob("journal-*"))
@@ -212,7 +212,7 @@ def test_processes_make_the_same(growing, tmp_path, monkeypatch):
     """Two processes write the same bytes as one."""
     place, out = growing
     monkeypatch.setattr(workers, "_FEW", 0)
-    monkeypatch.setattr(site_files, "figures", figures)  # as other processes draw them
+    monkeypatch.setattr(site, "figures", figures)  # as other processes draw them
     publish(place, out, processes=2)
     publish(place, tmp_path / "one", processes=1)
 
@@ -226,13 +226,9 @@ def test_processes_make_the_same(growing, tmp_path, monkeypatch):
 
 def test_two_at_once_are_refused(growing):
     """A second simultaneous publication to a folder is refused."""
-    from kgbench.publish.folder import claim
-
     place, out = growing
-    lock = claim(out)
-    with pytest.raises(PublicationRefused, match="another process"):
+    with claimed(out), pytest.raises(PublicationRefused, match="another process"):
         publish(place, out)
-    lock.close()
 
 
 def test_iris_that_are_no_paths(tmp_path):

@@ -11,9 +11,16 @@ import pytest
 import zstandard
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish import file_reading, manifest
+from kgbench.publish import file_reading
+from kgbench.publish.folder import read_manifest
 
 WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
+
+
+def read(folder, found):
+    """Return the manifest that the text ``found`` is read as."""
+    (folder.state / "manifest.json").write_text(found)
+    return read_manifest(folder)
 
 
 @pytest.mark.parametrize(
@@ -30,30 +37,23 @@ WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
         json.dumps({"units": {}, "versions": []}),
     ],
 )
-def test_a_manifest_that_is_none_is_refused(tmp_path, found):
+def test_a_manifest_that_is_none_is_refused(folder, found):
     """An invalid manifest is refused with a message that names the file."""
-    (tmp_path / "manifest.json").write_text(found)
-
     with pytest.raises(PublicationRefused, match=r"manifest\.json cannot be read"):
-        manifest.read(tmp_path)
+        read(folder, found)
 
 
-def test_a_manifest_is_read_as_written(tmp_path):
+def test_a_manifest_is_read_as_written(folder):
     """A manifest without versions is valid: it is the start of a publication."""
-    (tmp_path / "manifest.json").write_text(json.dumps(WHOLE))
-
-    assert manifest.read(tmp_path).base == WHOLE["base"]
+    assert read(folder, json.dumps(WHOLE)).base == WHOLE["base"]
 
 
 @pytest.mark.parametrize("path", ["../mine.txt", "/etc/hosts", "run/../../mine.txt"])
-def test_files_outside_the_folder_are_not_ours(tmp_path, path):
+def test_files_outside_the_folder_are_not_ours(folder, path):
     """A manifest that lists files outside the folder, which would be removed, is refused."""
-    unit = {"key": "", "dumps": [], "facts": {}}
-    (tmp_path / "manifest.json").write_text(json.dumps({**WHOLE, "units": {"a": unit}}))
-    (tmp_path / "files-a.txt").write_text(f"{'0' * 64}  {path}\n")
-
+    unit = {"key": "", "dumps": [], "files": {path: "0" * 64}}
     with pytest.raises(PublicationRefused, match=f"names {path}, which is outside the folder"):
-        manifest.read(tmp_path)
+        read(folder, json.dumps({**WHOLE, "units": {"a": unit}}))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"x" * 300])

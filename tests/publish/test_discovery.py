@@ -19,7 +19,7 @@ import pytest
 
 from kgbench.publish import discovery
 from kgbench.publish.description import Agent, DatasetDescription
-from kgbench.publish.folder import STATE, Folder, claim
+from kgbench.publish.folder import STATE
 from kgbench.publish.redaction import RedactionLevel
 from tests.publish.conftest import ABOUT, BASE, publish
 
@@ -85,26 +85,20 @@ def test_the_site_map_lists_every_page(site):
     assert f"Sitemap: {BASE}sitemap.xml" in (site / "robots.txt").read_text(encoding="utf-8")
 
 
-def test_a_long_site_map_has_parts(tmp_path, monkeypatch):
+def test_a_long_site_map_has_parts(folder, monkeypatch):
     """A site map beyond the limit is split; unneeded parts are removed later."""
     monkeypatch.setattr(discovery, "_MOST_PAGES", 2)
-    lock = claim(tmp_path / "out")
-    folder = Folder(tmp_path / "out")
     for name in ("a", "b", "c", "d&e"):
         folder.write(f"{name}/index.html", name)
     discovery.write_sitemap(folder, BASE)
-    index = ET.parse(tmp_path / "out" / "sitemap.xml")
+    index = ET.parse(folder.path / "sitemap.xml")
     parts = [e.text.removeprefix(BASE) for e in index.iter(f"{SITEMAPS}loc")]
-    listed = [
-        e.text for one in parts for e in ET.parse(tmp_path / "out" / one).iter(f"{SITEMAPS}loc")
-    ]
+    listed = [e.text for one in parts for e in ET.parse(folder.path / one).iter(f"{SITEMAPS}loc")]
     assert parts == ["sitemap-1.xml", "sitemap-2.xml"]
     assert listed == [f"{BASE}{name}/" for name in ("a", "b", "c", "d&e")]
     monkeypatch.setattr(discovery, "_MOST_PAGES", 9)
     discovery.write_sitemap(folder, BASE)
-    assert not list((tmp_path / "out").glob("sitemap-*.xml"))
-    folder.close()
-    lock.close()
+    assert not list(folder.path.glob("sitemap-*.xml"))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from kgbench.pages.snapshot import View
 from kgbench.publish import execution_pages, redact
 from kgbench.publish.addresses import Addresses
 from kgbench.publish.companions import write_document
-from kgbench.publish.folder import STATE, Folder, claim
+from kgbench.publish.folder import STATE
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.redact import published_store
 from kgbench.publish.redaction import RedactionLevel
@@ -44,14 +44,12 @@ def test_a_large_run_gives_the_same(single, tmp_path, monkeypatch):
     assert files("held") == files("disk")
 
 
-def test_a_document_has_each_triple_once(tmp_path):
-    """A document is sorted, and its number of triples counts repeated lines once."""
-    lines = [f"<urn:{name}> <urn:p> <urn:o> ." for name in "cabca"]
-    claim(tmp_path).close()
-    folder = Folder(tmp_path)
-    file = write_document(folder, "leaderboard/x.ttl", lines)
-    folder.close()
-    found = list(ox.parse(path=str(tmp_path / file.path)))
+def test_a_document_has_each_triple_once(folder):
+    """A document is sorted, and its number of triples counts repeated ones once."""
+    p, o = ox.NamedNode("urn:p"), ox.NamedNode("urn:o")
+    quads = [ox.Quad(ox.NamedNode(f"urn:{name}"), p, o) for name in "cabca"]
+    file = write_document(folder, "leaderboard/x.ttl", quads)
+    found = list(ox.parse(path=str(folder.path / file.path)))
     assert [str(quad.subject) for quad in found] == ["<urn:a>", "<urn:b>", "<urn:c>"]
     assert file.triples == 3
 

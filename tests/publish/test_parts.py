@@ -11,12 +11,10 @@ from kgbench.publish import (
     description,
     dumps,
     redaction,
-    scrubbing,
     settings,
 )
 from kgbench.publish.dumps import Packing
-from kgbench.publish.folder import STATE, Folder, claim, same
-from kgbench.publish.manifest import Version
+from kgbench.publish.folder import STATE, Version, claimed
 from kgbench.publish.metadata import Publication
 from kgbench.publish.redact import published_store
 from kgbench.publish.redaction import RedactionLevel
@@ -30,16 +28,6 @@ PACKING = Packing("gzip", None, "a canary")
 def _quad(number, graph="urn:g"):
     names = (f"urn:s{number}", "urn:p", "urn:o", graph)
     return ox.Quad(*map(ox.NamedNode, names))
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """Yield a folder that a publication owns."""
-    lock = claim(tmp_path / "site")
-    found = Folder(tmp_path / "site")
-    yield found
-    found.close()
-    lock.close()
 
 
 # --- descriptions -------------------------------------------------------------------------------
@@ -168,22 +156,6 @@ def test_removing_leaves_no_empty_folders(folder):
     assert [path.name for path in folder.path.iterdir()] == [STATE]
 
 
-def test_finishing_forgets_what_was_begun(folder):
-    """Finishing removes journals and unfinished files, if there are any."""
-    folder.finish()
-    assert not list(folder.state.glob("journal-*"))
-    folder.work("half").write_text("x")
-    folder.finish()
-    assert not (folder.state / "work").exists()
-
-
-def test_files_are_the_same_by_content(tmp_path):
-    """Files of the same size with different content are different."""
-    for name, text in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "three")):
-        (tmp_path / name).write_text(text)
-    assert [same(tmp_path / "a", tmp_path / other) for other in "bcd"] == [False, True, False]
-
-
 def test_files_in_the_place_of_folders_are_told(folder):
     """A file in the place of a folder is refused, and the message names it."""
     (folder.path / "run").write_text("mine")
@@ -193,15 +165,14 @@ def test_files_in_the_place_of_folders_are_told(folder):
         folder.write("run/1/index.html", "x")
 
 
-def test_folders_that_cannot_be_claimed(tmp_path):
+def test_folders_that_cannot_be_claimed(tmp_path, folder):
     """A folder below a file, or of another version, is refused."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(PublicationRefused, match="cannot be written: Not a directory"):
-        claim(tmp_path / "file" / "site")
-    claim(tmp_path / "site").close()
-    (tmp_path / "site" / STATE / "owner").write_text("kgbench publication 0\n")
+        claimed(tmp_path / "file" / "site").__enter__()
+    (folder.state / "owner").write_text("kgbench publication 0\n")
     with pytest.raises(PublicationRefused, match="another version of kgbench publish"):
-        claim(tmp_path / "site")
+        claimed(folder.path).__enter__()
 
 
 # --- dumps --------------------------------------------------------------------------------------
@@ -237,26 +208,3 @@ def test_what_is_no_json_is_a_text():
     """Invalid or deeply nested JSON is treated as a text."""
     assert redaction.parse_json("{") == "{"
     assert redaction.parse_json("[" * 100_000) == "[" * 100_000
-
-
-@pytest.mark.parametrize(
-    ("iri", "public", "private"),
-    [
-        ("https://[bad/", False, True),
-        ("file:///etc/passwd", False, True),
-        ("https://ann:secret@example.org/", False, True),
-        ("urn:isbn:1", True, False),
-        ("https://example.org/x", True, False),
-        ("https://lab.example/x", False, False),
-        ("http://10.0.0.1/", False, True),
-    ],
-)
-def test_addresses_of_everyone_and_of_nobody(iri, public, private):
-    """Unknown hosts are not public; unreadable and local addresses are private."""
-    assert (scrubbing.is_public(iri), scrubbing.is_private(iri)) == (public, private)
-
-
-def test_names_in_broken_addresses():
-    """An unreadable address yields no names, and addresses beside it are still read."""
-    texts = ["https://[bad/ and https://ann:pw-1@gpu-7.lab:8000/v1"]
-    assert scrubbing.hosts_and_people(texts) == {"ann", "pw-1", "gpu-7.lab", "gpu-7"}

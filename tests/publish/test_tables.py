@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from kgbench.publish import results, site_files
+from kgbench.publish import results, site
 from kgbench.record import invalidation, reading
 from kgbench.store import open_store
 from tests.publish.conftest import command, publish
@@ -32,7 +32,7 @@ def judged(tmp_path):
 
 def test_figures_show_the_best_models(judged, tmp_path, monkeypatch):
     """A figure of many models shows the best and says so; its numbers have all."""
-    monkeypatch.setattr(site_files, "figures", results.figures)
+    monkeypatch.setattr(site, "figures", results.figures)
     monkeypatch.setattr(results, "_MOST_DRAWN", 1)
     out = tmp_path / "site"
     publish(judged, out)

@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import re
-import socket
 
 import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import PublicationRefused, StoreError
-from kgbench.publish import redaction, scrubbing
+from kgbench.publish import redaction
 from kgbench.publish.addresses import DigestVeil
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.rdf import digest
-from kgbench.secrets import secret_names
-from kgbench.secrets.detection import SecretDetector
 from kgbench.secrets.publication_key import FILE, PublicationKey
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE as STORE
@@ -309,51 +305,6 @@ def test_declared_things_are_not_scrubbed(site, recorded):
     kept = {quad.triple for quad in found}
     gone = {t for t in stored - kept if "/software/" not in t.subject.value}
     assert {t.predicate.value for t in gone} == {KGB.caseData, KGB.digest}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Bearer abcdef123456", "Bearer [key]"),
-        ("?api_key=verysecret&x=1", "?api_key=[key]&x=1"),
-        (r"C:\Users\ann\run.txt is missing", "[path] is missing"),
-        ("File '/usr/lib/python3/x.py', line 3", "File '[path]', line 3"),
-        ("~/models/llama and ../data/x/y", "[path] and [path]"),
-        ("connect to [fe80::1]:80 or 192.168.0.1:8000", "connect to [address] or [address]"),
-        ("at db.internal:5432 on localhost", "at [host] on [host]"),
-        ("mail ann@example.net", "mail [address]"),
-        ("file:///srv/x and postgres://u:p@h/db", "[address] and [address]"),
-        ("https://api.openai.com/v1/chat said 429", "https://api.openai.com/v1/chat said 429"),
-        ("https://u:p@api.openai.com/", "[address]"),
-        ("5/7 of TCP/IP, and/or 3:45:10, 1.2.3", "5/7 of TCP/IP, and/or 3:45:10, 1.2.3"),
-        ("gpt-4o-mini-2024-07-18", "gpt-4o-mini-2024-07-18"),
-    ],
-)
-def test_scrubbing(text, expected):
-    """Keys, hosts, paths and names are removed, and similar texts stay."""
-    assert scrubbing.Scrubber().text(text) == expected
-
-
-def test_own_names_and_secrets_go(monkeypatch):
-    """Names of the machine and its user, and keys in the environment, are removed."""
-    monkeypatch.setattr(socket, "gethostname", lambda: "planted-host.example")
-    monkeypatch.setattr(getpass, "getuser", lambda: "plantedlogin")
-    monkeypatch.setenv("PLANTED_API_KEY", "a value like no other")
-    found = scrubbing.Scrubber(
-        scrubbing.local_names(), SecretDetector(secret_names.secrets_in_environment())
-    )
-    said = found.text("plantedlogin on planted-host: a value like no other")
-    assert said == "[name] on [name]: [key]"
-    assert found.tells("so: a value like no other.")
-
-
-def test_words_are_not_taken_for_machines():
-    """The host ``llama.corp`` does not remove the name of models called llama."""
-    secret_names = scrubbing.hosts_and_people(["http://llama.corp/v1", "http://gpu-7.corp/v1"])
-    found = scrubbing.Scrubber(secret_names)
-    assert found.text("llama-3 at llama.corp, gpu-7") == "llama-3 at [host], [name]"
-    assert scrubbing.Scrubber().text("cannot reach db.internal") == "cannot reach [host]"
-    assert scrubbing.Scrubber().text("nothing on localhost") == "nothing on [host]"
 
 
 def test_cases_of_unknown_classes_are_withheld_whole():

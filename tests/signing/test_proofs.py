@@ -206,7 +206,7 @@ def published(keys, key, trusted=(), revoked=()):
 
 def test_a_listed_key_is_not_trusted_because_it_is_listed():
     """Only the keys that a reader names may sign, whatever keys the document lists."""
-    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
+    keys = KeyList().adding(KEY.public, NOW).adding(NEXT.public, NOW)
 
     for trusted in ([NEXT.public], [], [KEY.public, NEXT.public]):
         assert set(published(keys, NEXT, trusted).usable) == {KEY.public, NEXT.public}
@@ -221,7 +221,7 @@ def test_a_listed_key_is_not_trusted_because_it_is_listed():
 @pytest.mark.parametrize("told", ["by the list", "by somebody known"])
 def test_a_revoked_key_vouches_for_nothing(days, told):
     """A signature by a revoked key is refused, whatever time it claims."""
-    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
+    keys = KeyList().adding(KEY.public, NOW).adding(NEXT.public, NOW)
     revoked = keys.revoking(KEY.public, "stolen", NOW)
     listed, known = (revoked, []) if told == "by the list" else (keys, revoked.revoked)
     found = published(listed, NEXT, [NEXT.public, KEY.public], known)
@@ -236,7 +236,7 @@ def test_a_revoked_key_vouches_for_nothing(days, told):
 
 def test_the_newest_key_is_not_revoked():
     """The newest key cannot be revoked; unknown and revoked keys are refused, too."""
-    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
+    keys = KeyList().adding(KEY.public, NOW).adding(NEXT.public, NOW)
 
     with pytest.raises(SignatureError, match="newest"):
         keys.revoking(NEXT.public, "x", NOW)
@@ -248,7 +248,7 @@ def test_the_newest_key_is_not_revoked():
 
 def test_a_list_is_kept_beside_its_key(tmp_path):
     """A stored list is read back unchanged; others are refused."""
-    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
+    keys = KeyList().adding(KEY.public, NOW).adding(NEXT.public, NOW)
     keys.keep(tmp_path / "k")
 
     assert KeyList.read(tmp_path / "k").entries == keys.entries
@@ -260,7 +260,7 @@ def test_a_list_is_kept_beside_its_key(tmp_path):
 
 def test_a_reader_names_keys_or_lists(tmp_path):
     """A list that a reader names brings keys and revocations; a key of it stays revoked."""
-    keys = KeyList.start(KEY.public, NOW).adding(NEXT.public, NOW)
+    keys = KeyList().adding(KEY.public, NOW).adding(NEXT.public, NOW)
     keys.revoking(KEY.public, "stolen", NOW).keep(tmp_path / "k")
     given = KeyList.given([str(tmp_path / "k.keys"), KEY.public, OTHER.public])
 

@@ -18,8 +18,8 @@ def main() -> None:
         first.mkdir()
         second.mkdir()
         found = table.rows(
-            table.cells(artefacts.quick_start(first)),
-            table.cells(artefacts.published_models(second, data)),
+            table.results(artefacts.quick_start(first)),
+            table.results(artefacts.published_models(second, data)),
         )
     page = table.PAGE.read_text(encoding="utf-8")
     table.PAGE.write_text(table.written(page, found), encoding="utf-8")

@@ -12,41 +12,15 @@ from tests.documented import DOCS
 from tests.queries.engines.engines import Missing
 from tests.validators.artefacts import Artefacts
 from tests.validators.checks import CHECKS, Check
-from tests.validators.known import KNOWN
 from tests.validators.packages import PACKAGES
 
 PAGE = DOCS / "publish.md"
 CONFORMS, ABSENT = "conforms", "not installed"
-#: Used on the page only: nobody has run the validator over that store yet.
-NOT_RUN = "not run"
 ALL: list[Check] = [*CHECKS, *PACKAGES]
 _HEAD = (
     "| artefact | validator | version | quick start | published models |\n|---|---|---|---|---|\n"
 )
-_REASONS = "| artefact | finding | reason |\n|---|---|---|\n"
 _RESULTS = re.compile(r"(?<=^### Results\n\n).*?(?=^### )", re.DOTALL | re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """The findings of one validator in one artefact of a store: names with counts, or nothing."""
-
-    names: tuple[tuple[str, int], ...] = ()
-    absent: str = ""
-
-    def __str__(self) -> str:
-        if self.absent:
-            return ABSENT
-        if not self.names:
-            return CONFORMS
-        number = sum(count for _, count in self.names)
-        told = ", ".join(f"{name} ({count})" for name, count in self.names)
-        return f"{number} violation{'s' * (number > 1)}: {told}"
-
-    def unexplained(self, artefact: str) -> list[str]:
-        """Return the names of findings without a reason."""
-        reasons = tuple(KNOWN.get(artefact, ()))
-        return [name for name, _ in self.names if not reasons or not name.startswith(reasons)]
 
 
 @dataclass(frozen=True)
@@ -63,51 +37,43 @@ class Row:
         return f"| {' | '.join(columns)} |"
 
 
-def cell(check: Check, found: Artefacts) -> Cell:
-    """Return the findings of a validator in the artefact of a store."""
+def result(check: Check, found: Artefacts) -> str:
+    """Return the findings of a validator in the artefact of a store: names with counts."""
     try:
-        names = check.faults(found)
-    except Missing as missing:
-        return Cell(absent=str(missing))
-    return Cell(tuple(sorted(Counter(names).items())))
-
-
-def version(check: Check) -> str:
-    """Return the version of a validator, or a dash if it is not installed."""
-    try:
-        return check.version()
+        names = Counter(check.faults(found))
     except Missing:
-        return "-"
+        return ABSENT
+    if not names:
+        return CONFORMS
+    told = ", ".join(f"{name} ({count})" for name, count in sorted(names.items()))
+    return f"{names.total()} violation{'s' * (names.total() > 1)}: {told}"
 
 
-def cells(found: Artefacts) -> list[Cell]:
+def results(found: Artefacts) -> list[str]:
     """Return the findings of all validators in a store, in the order of the table."""
-    return [cell(check, found) for check in ALL]
+    return [result(check, found) for check in ALL]
 
 
-def rows(*stores: Sequence[Cell]) -> list[Row]:
+def rows(*stores: Sequence[str]) -> list[Row]:
     """Return the table of several stores."""
+
+    def version(check: Check) -> str:
+        try:
+            return check.version()
+        except Missing:
+            return "-"
+
     return [
-        Row(check.artefact, check.validator, version(check), tuple(str(one[k]) for one in stores))
+        Row(check.artefact, check.validator, version(check), tuple(one[k] for one in stores))
         for k, check in enumerate(ALL)
     ]
-
-
-def rendered(table: Sequence[Row]) -> str:
-    """Return the table in Markdown, with the reasons for accepted findings."""
-    text = _HEAD + "".join(f"{row}\n" for row in table) + "\n"
-    reasons = [
-        f"| {artefact} | {name} | {reason} |\n"
-        for artefact, found in KNOWN.items()
-        for name, reason in found.items()
-    ]
-    return text + (_REASONS + "".join(reasons) + "\n" if reasons else "")
 
 
 def written(page: str, table: Sequence[Row]) -> str:
     """Return the page with this table."""
     assert _RESULTS.search(page), "the page has no section for results"
-    return _RESULTS.sub(lambda _: rendered(table), page)
+    text = _HEAD + "".join(f"{row}\n" for row in table) + "\n"
+    return _RESULTS.sub(lambda _: text, page)
 
 
 def shown(page: str) -> list[Row]:

@@ -15,8 +15,7 @@ from kgbench.errors import ImportRefused, SignatureError
 from kgbench.net.limits import Budget
 from kgbench.plugins.harvest.downloads import Source
 from kgbench.plugins.harvest.sources import HarvestedSource
-from kgbench.publish.recipe import FILE as RECIPE
-from kgbench.publish.settings import checked_base
+from kgbench.publish.settings import RECIPE, checked_base
 from kgbench.publish.signing import KEYS, SIGNATURE, SUMS
 from kgbench.signing import proofs
 from kgbench.signing.key_list import KeyEntry, KeyList

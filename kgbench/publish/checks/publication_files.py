@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +17,8 @@ import pyoxigraph as ox
 from kgbench.errors import PublicationRefused, ResourceError
 from kgbench.publish import file_reading
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.folder import contents, is_inside, is_state
-from kgbench.publish.signing import SUMS
+from kgbench.publish.folder import contents, is_state
+from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE, SIGNED, SUMS
 from kgbench.validation import Data
 from kgbench.vocab import DCAT
 
@@ -34,9 +33,10 @@ _MARKS = (SUMS, "publication.json", "catalog.ttl", "data")  # any of them marks 
 class PublicationFiles:
     """The dumps (``quads``) and the catalogue (``catalogue``) of a publication, in databases.
 
-    ``stated`` has the catalogue's original statements, because a database normalises literals.
-    ``problems`` are faults from reading. As a context manager it removes its temporary files.
-    Raises :class:`~kgbench.errors.PublicationRefused` for dumps of more than ``max_bytes``.
+    ``stated`` has the catalogue's original statements, because a database normalises literals, and
+    ``companions`` has those of claims, keys and signatures. ``problems`` are faults from reading.
+    As a context manager it removes its temporary files. Raises
+    :class:`~kgbench.errors.PublicationRefused` for dumps of more than ``max_bytes``.
     """
 
     def __init__(
@@ -51,24 +51,19 @@ class PublicationFiles:
         self.dumps = paths if self.root is None else self._dumps()
         self._stack = ExitStack()
         self.quads = self._database(max_bytes)
-        self.catalogue = ox.Store()
-        self.stated: list[ox.Quad] = []
         self._file_of: dict[Any, str] = {}
         for path in self.dumps:
             self._load(path)
-        for name in ("catalog.ttl", "void.ttl"):
-            if name in self.files:
-                self._describe(self.files[name])
+        self.stated = self._statements(("catalog.ttl", "void.ttl"))
+        self.companions = self._statements(filter(_is_companion, self.files))
+        self.catalogue = ox.Store()
+        self.catalogue.extend(self.stated)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the databases."""
-        del self.quads
+        del self.quads  # closes the database
         self._stack.close()
 
     @cached_property
@@ -90,9 +85,9 @@ class PublicationFiles:
             return path.relative_to(self.root).as_posix()
         return path.name
 
-    def files_in(self, folder: str) -> list[Path]:
-        """Return the files directly in a folder of the publication, sorted."""
-        return [path for name, path in self.files.items() if name.rpartition("/")[0] == folder]
+    def path_of(self, iri: str) -> str:
+        """Return the path of the document of an IRI below the base, without outer slashes."""
+        return unquote(iri.partition("#")[0].removeprefix(self.base or "")).strip("/")
 
     def text(self, name: str) -> str:
         """Return the text of a file; empty if there is none."""
@@ -104,22 +99,28 @@ class PublicationFiles:
         """Yield each line of SHA256SUMS with its checksum and path, or ``None`` if it has none."""
         yield from ((line, _SUM.fullmatch(line)) for line in self.text(SUMS).splitlines())
 
-    def name_at(self, iri: str) -> str | None:
-        """Return the path of the file at an IRI below the base, whether it exists or not."""
-        if self.base is None or not iri.startswith(self.base):
-            return None
-        name = posixpath.normpath(unquote(iri[len(self.base) :].partition("#")[0]) or ".")
-        if not is_inside(name) and name != ".":
-            return None
-        page = posixpath.normpath(f"{name}/index.html")
-        return page if iri.endswith("/") or page in self.files or name == "." else name
-
     def file_of(self, node: Any, store: ox.Store | None = None) -> str:
         """Return the file that describes a node, the first of several; empty if there is none."""
         if not isinstance(node, ox.NamedNode | ox.BlankNode):
             return ""
         graphs = {q.graph_name for q in (store or self.quads).quads_for_pattern(node, None, None)}
         return min((self._file_of.get(graph, "") for graph in graphs), default="")
+
+    def _statements(self, names: Iterable[str]) -> list[ox.Quad]:
+        """Return the statements of RDF documents, each in a graph for its file.
+
+        Files that cannot be read are added to the problems.
+        """
+        stated: list[ox.Quad] = []
+        for name in names:
+            graph = ox.NamedNode(f"urn:file:{name}")
+            self._file_of[graph] = name
+            try:
+                found = file_reading.quads(self.files[name]) if name in self.files else []
+                stated += [ox.Quad(q.subject, q.predicate, q.object, graph) for q in found]
+            except file_reading.Unreadable as error:
+                self._unreadable(name, error)
+        return stated
 
     def _found(self, root: Path) -> dict[str, Path]:
         """Return the public files in the folder; what is no file is a problem."""
@@ -132,7 +133,11 @@ class PublicationFiles:
 
     def _dumps(self) -> list[Path]:
         """Return the dumps in the folder; no quad is in two of them."""
-        dumps = [path for path in self.files_in("data") if file_reading.parts(path)[0] == ".nq"]
+        dumps = [
+            path
+            for name, path in self.files.items()
+            if name.rpartition("/")[0] == "data" and file_reading.parts(path)[0] == ".nq"
+        ]
         return [path for path in dumps if not path.name.startswith("all.")] or dumps
 
     def _database(self, max_bytes: int) -> ox.Store:
@@ -149,9 +154,8 @@ class PublicationFiles:
             file_reading.load(self.quads, path, self.password, graph)
         except PublicationRefused:
             self.unread.append(name)
-            return
         except file_reading.Unreadable as error:
-            self.problems.append(_unreadable(name, error))
+            self._unreadable(name, error)
         for added in self._graphs() - graphs_before:
             self._file_of[added] = name
 
@@ -161,20 +165,14 @@ class PublicationFiles:
         has_default = any(True for _ in self.quads.quads_for_pattern(None, None, None, default))
         return {*self.quads.named_graphs(), *([default] if has_default else [])}
 
-    def _describe(self, path: Path) -> None:
-        name = self.name(path)
-        graph = ox.NamedNode(f"urn:file:{name}")
-        self._file_of[graph] = name
-        try:
-            for quad in file_reading.quads(path):
-                self.stated.append(ox.Quad(quad.subject, quad.predicate, quad.object, graph))
-        except file_reading.Unreadable as error:
-            self.problems.append(_unreadable(name, error))
-        self.catalogue.extend(self.stated)
+    def _unreadable(self, name: str, error: Exception) -> None:
+        fault = Fault("readable", "", name, f"The file {error}.", "Publish again.")
+        self.problems.append(fault)
 
 
-def _unreadable(name: str, error: Exception) -> Fault:
-    return Fault("readable", "", name, f"The file {error}.", "Publish again.")
+def _is_companion(name: str) -> bool:
+    documents = (f"{CLAIMS}.ttl", KEYS, SIGNATURE)
+    return name in documents or name.startswith((f"{CLAIMS}/", f"{SIGNED}/"))
 
 
 def _folder(paths: list[Path]) -> Path | None:
@@ -187,14 +185,12 @@ def _folder(paths: list[Path]) -> Path | None:
         raise ResourceError(f"there is nothing to check at {missing[0]}")
     folders = [path for path in paths if path.is_dir()]
     if not folders:
-        unknown = [
-            path for path in paths if file_reading.parts(path)[0] not in file_reading.FORMATS
-        ]
-        if unknown:
-            raise ResourceError(
-                f"{unknown[0]} is not an RDF file by its name: .nq, .trig, .ttl, .nt and .jsonld "
-                "are checked, also packed as .zst, .gz or .zip"
-            )
+        for path in paths:
+            if file_reading.parts(path)[0] not in file_reading.FORMATS:
+                raise ResourceError(
+                    f"{path} is not an RDF file by its name: .nq, .trig, .ttl, .nt and .jsonld "
+                    "are checked, also packed as .zst, .gz or .zip"
+                )
         return None
     if len(paths) > 1:
         raise ResourceError("name one published folder to check, or files, but not both")

@@ -2,132 +2,100 @@
 """Rebuilding of a publication from its dumps, by the code that publishes.
 
 Checksums detect changes only if they were not renewed. Pages, documents, figures and packed dumps
-follow from the N-Quads and ``publication.json``, so they are made again and compared.
+follow from the N-Quads and ``publication.json``, so they are made again and compared. Other
+software makes other files, so a publication is compared by the software that made it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import json
-import math
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pyoxigraph as ox
-
-from kgbench.errors import KgbenchError, ResourceError
-from kgbench.publish import discovery, file_reading, recipe, redact
+from kgbench.errors import KgbenchError
+from kgbench.publish import file_reading, redact
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.documents import Documents
-from kgbench.publish.dumps import Packing, join
-from kgbench.publish.folder import STATE, Folder, checksum, claim, same
-from kgbench.publish.manifest import Dump, Manifest, Unit
-from kgbench.publish.recipe import Recipe
-from kgbench.publish.selection import select_parts
+from kgbench.publish.folder import Dump, Manifest, Unit, checksum, claimed, contents, is_state, same
+from kgbench.publish.settings import RECIPE, Recipe, read_recipe, software
 from kgbench.publish.signing import CLAIMS, KEYS, SUMS, signed_claim
-from kgbench.publish.site_files import SiteFiles
+from kgbench.publish.site import write_site
 
+_AGAIN = "Publish again."
 _REMEDY = "Publish again, or restore the file from a copy that you trust."
+_OTHERWISE = "The publication was made with other software, so it is not made again and compared."
 _SHOWN = 300  # characters of a difference
 _LARGE = 50 << 20  # bytes of a file that is not compared line by line
-_TOLERANCE = 1e-12
-_COMPARED = (".ttl", ".zst", ".gz")  # also if other software made the publication
 
 
-def check(published: PublicationFiles, rebuilt_folder: Path, *, alike: bool) -> Iterator[Fault]:
-    """Yield the files that differ from the publication rebuilt in ``rebuilt_folder``.
+def check(published: PublicationFiles) -> Iterator[Fault]:
+    """Yield the files that differ from those that the dumps give."""
+    with tempfile.TemporaryDirectory(prefix="kgbench-check-") as scratch:
+        try:
+            path = published.files.get(RECIPE, Path(scratch) / RECIPE)
+            loaded = read_recipe(path, Path(scratch) / "site")
+            if loaded.software != software():
+                remedy = f"Check it with the versions that {RECIPE} names."
+                yield Fault("other-software", "", RECIPE, _OTHERWISE, remedy, advice=True)
+                return
+            rebuilt = _rebuilt(published, loaded)
+        except Exception as error:  # noqa: BLE001 - the code that publishes trusts what a store holds
+            kind = "" if isinstance(error, KgbenchError) else f"{type(error).__name__}: "
+            message = f"The documents cannot be made from the dumps: {kind}{error}."
+            yield Fault("recomputed", "", RECIPE, message, _AGAIN)
+            return
+        yield from _differing(published, rebuilt, signed=loaded.settings.signed)
 
-    Unless it was built by the same software (``alike``), only RDF documents are compared, by their
-    statements.
-    """
-    rebuilt = {
-        path.relative_to(rebuilt_folder).as_posix(): path
-        for path in rebuilt_folder.rglob("*")
-        if path.is_file() and STATE not in path.parts
-    }
-    for name in sorted(rebuilt):
+
+def _rebuilt(published: PublicationFiles, loaded: Recipe) -> dict[str, Path]:
+    """Write the publication from its dumps into the folder of the recipe; return its files."""
+    settings = loaded.settings
+    with (
+        redact.published_store(published.dumps, settings.base, trusted=False) as view,
+        claimed(settings.out) as folder,
+    ):
+        units = dict(sorted(_unit(published, path) for path in published.dumps))
+        for path in (path for unit in units.values() for path in unit.files):
+            copied = folder.work("dump")
+            shutil.copyfile(published.files[path], copied)
+            folder.adopt(path, copied)
+        earlier = Manifest(settings.base, {}, list(loaded.versions[:-1]))
+        where = Documents(loaded.store, settings.base)
+        write_site(
+            settings,
+            view,
+            where,
+            folder=folder,
+            earlier=earlier,
+            units=units,
+            progress=lambda *_: None,
+        )
+    return {n: path for n, path in contents(settings.out).files.items() if not is_state(n)}
+
+
+def _differing(
+    published: PublicationFiles, rebuilt: dict[str, Path], *, signed: bool
+) -> Iterator[Fault]:
+    for name in sorted(rebuilt.keys() - {SUMS, RECIPE}):
         path = published.files.get(name)
-        if name in (SUMS, recipe.FILE):
-            continue
         if path is None:
             message = "The file is missing, but the dumps describe its subject."
             yield Fault("recomputed", "", name, message, _REMEDY)
-        elif not same(path, rebuilt[name]) and (alike or path.suffix in _COMPARED):
-            message = _difference(path, rebuilt[name], alike=alike)
-            if message:
-                yield Fault("recomputed", "", name, message, _REMEDY)
-    made_otherwise = _signatures(rebuilt)
+        elif not same(path, rebuilt[name]):
+            yield Fault("recomputed", "", name, _difference(path, rebuilt[name]), _REMEDY)
+    claims = (name for name in rebuilt if signed and name.startswith(f"{CLAIMS}/"))
+    made_by_the_signer = {KEYS, *map(signed_claim, claims)} if signed else set()
     own_folders = {name.partition("/")[0] for name in rebuilt if "/" in name}
     # A host may add files of its own, such as CNAME, but they are not part of the publication.
     listed = {match[2] for _, match in published.sums() if match is not None}
-    for name in published.files:
-        if (
-            name not in rebuilt
-            and name not in made_otherwise
-            and (name in listed or name.partition("/")[0] in own_folders)
-        ):
+    for name in sorted(published.files.keys() - rebuilt.keys() - made_by_the_signer):
+        if name in listed or name.partition("/")[0] in own_folders:
             message = "Nothing in the dumps gives rise to this file."
             yield Fault("recomputed", "", name, message, "Remove it, or publish again.")
-
-
-def _signatures(rebuilt: Mapping[str, Path]) -> set[str]:
-    """Return the files by which a signed publication is signed, which only its signer can make."""
-    if not recipe.read(rebuilt[recipe.FILE], Path()).settings.signed:
-        return set()
-    claims = (name for name in rebuilt if name.startswith(f"{CLAIMS}/"))
-    return {KEYS, *map(signed_claim, claims)}
-
-
-@contextmanager
-def rebuilt_publication(published: PublicationFiles) -> Iterator[tuple[Path, bool]]:
-    """Rebuild the publication in a temporary folder; also yield whether the software is the same.
-
-    Raises :class:`~kgbench.errors.KgbenchError` if it cannot be rebuilt from the files.
-    """
-    with tempfile.TemporaryDirectory(prefix="kgbench-check-") as scratch:
-        out = Path(scratch) / "site"
-        if recipe.FILE not in published.files:
-            raise ResourceError("the file is missing")
-        loaded = recipe.read(published.files[recipe.FILE], out)
-        _write(published, loaded)
-        yield out, loaded.software == recipe.software()
-
-
-def _write(published: PublicationFiles, loaded: Recipe) -> None:
-    """Write the files of the publication from its dumps, except for these."""
-    settings = loaded.settings
-    with redact.published_store(published.dumps, settings.base, trusted=False) as view:
-        canaries = discovery.canaries(view, select_parts(view, settings).suites)
-        files = SiteFiles(
-            settings=settings,
-            view=view,
-            where=Documents(loaded.store, settings.base),
-            canaries=canaries,
-            packing=Packing(settings.compression, None, "; ".join(canaries)),
-            progress=lambda *_: None,
-        )
-        units = dict(sorted(_unit(published, path) for path in published.dumps))
-        parts = [dump for unit in units.values() for dump in unit.dumps]
-        lock = claim(settings.out)
-        folder = Folder(settings.out)
-        try:
-            for dump in parts:
-                copied = folder.work("dump")
-                shutil.copyfile(published.files[dump.path], copied)
-                folder.adopt(dump.path, copied)
-            whole = join(folder, "data/all.nq", parts, files.packing, None)
-            earlier = Manifest(settings.base, {}, list(loaded.versions[:-1]))
-            files.write(folder, earlier, units, whole)
-            files.finish(folder, Manifest())
-        finally:
-            folder.close()
-            lock.close()
 
 
 def _unit(published: PublicationFiles, path: Path) -> tuple[str, Unit]:
@@ -142,70 +110,18 @@ def _unit(published: PublicationFiles, path: Path) -> tuple[str, Unit]:
     return path.name.partition(".nq")[0], Unit("", {name: sha256}, (dump,))
 
 
-def _difference(path: Path, rebuilt_path: Path, *, alike: bool) -> str:
-    """Describe the difference between a file and its rebuilt version; empty if there is none."""
-    if path.suffix == ".ttl":
-        difference = _statements(path, rebuilt_path)
-        if difference or not alike:
-            return difference
-    if path.suffix == ".json" and _same_json(path, rebuilt_path):
-        return ""  # the last digits of sums of doubles depend on the order of rows
+def _difference(path: Path, rebuilt_path: Path) -> str:
+    """Describe the difference between a file and its rebuilt version."""
     if file_reading.parts(path)[1] or path.stat().st_size > _LARGE:
         return "The content differs from what the dumps give."
     text, rebuilt = (
         file.read_text("utf-8", "replace").splitlines() for file in (path, rebuilt_path)
     )
-    for number, (line, other) in enumerate(itertools.zip_longest(text, rebuilt), 1):
-        if line != other:
-            actual, expected = _differing_parts(line or "", other or "")
+    for number, pair in enumerate(itertools.zip_longest(text, rebuilt, fillvalue=""), 1):
+        if pair[0] != pair[1]:
+            equal = zip(*pair, strict=False)
+            differs = next((n for n, (a, b) in enumerate(equal) if a != b), 0)
+            start = max(0, differs - _SHOWN // 4)
+            actual, expected = (line[start : start + _SHOWN] for line in pair)
             return f"Line {number} has {actual!r}, but the dumps give {expected!r}."
     return "The bytes differ from what the dumps give."
-
-
-def _statements(path: Path, rebuilt_path: Path) -> str:
-    try:
-        actual = {quad.triple for quad in file_reading.quads(path)}
-    except KgbenchError as error:
-        return f"The file {error}."
-    expected = {quad.triple for quad in file_reading.quads(rebuilt_path)}
-    if any(
-        isinstance(t, ox.BlankNode)
-        for triple in actual | expected
-        for t in (triple.subject, triple.object)
-    ):
-        return ""  # the files are compared as bytes
-    more, less = (
-        min(triples, key=str, default=None) for triples in (actual - expected, expected - actual)
-    )
-    templates = (("It states {}, but the dumps do not", more), ("The dumps state {}", less))
-    words = [text.format(_short(str(triple))) for text, triple in templates if triple is not None]
-    return "; ".join(words) + "." if words else ""
-
-
-def _same_json(path: Path, rebuilt_path: Path) -> bool:
-    try:
-        actual = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError):
-        return False
-    return _same(actual, json.loads(rebuilt_path.read_text("utf-8")))
-
-
-def _same(value: Any, other: Any) -> bool:
-    if isinstance(value, float) and isinstance(other, float):
-        return math.isclose(value, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    if isinstance(value, list) and isinstance(other, list):
-        return len(value) == len(other) and all(map(_same, value, other))
-    if isinstance(value, dict) and isinstance(other, dict):
-        return list(value) == list(other) and all(_same(value[key], other[key]) for key in value)
-    return type(value) is type(other) and bool(value == other)
-
-
-def _differing_parts(line: str, other: str) -> tuple[str, str]:
-    """Return the differing parts of two lines, with some context before them."""
-    start = next((n for n, (a, b) in enumerate(zip(line, other, strict=False)) if a != b), 0)
-    start = max(0, start - _SHOWN // 4)
-    return _short(line[start:]), _short(other[start:])
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -40,32 +40,31 @@ class Fault(NamedTuple):
         return f"{self.constraint}: {location}: {self.message} {self.remedy}"
 
 
-@dataclass
 class Entry:
-    """One entry of the checklist; ``note`` says what was checked."""
+    """One entry of the checklist; ``note`` says what was checked.
 
-    name: str
-    title: str
-    note: str = ""
-    faults: list[Fault] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    demands: int = 0
+    The first ``faults`` of each constraint are kept, and all are counted. A check that cannot be
+    completed is a fault, too.
+    """
 
-    def add(self, faults: Iterable[Fault]) -> None:
-        """Add faults; the first ones of each constraint are kept, and all are counted.
-
-        A check that cannot be completed is a fault, too.
-        """
+    def __init__(self, name: str, title: str, faults: Iterable[Fault] = (), note: str = "") -> None:
+        self.name = name
+        self.title = title
+        self.note = note
+        self.faults: list[Fault] = []
+        self.counts: dict[str, int] = {}
+        self.demands = 0
         try:
             for fault in faults:
-                self._count(fault)
+                self.add(fault)
         except KgbenchError:
             raise
         except Exception as error:  # noqa: BLE001 - values of unexpected types may raise anything
             message = f"The check ended with {type(error).__name__}: {error}."
-            self._count(Fault("incomplete", "", "", message, _OTHER_FAULTS))
+            self.add(Fault("incomplete", "", "", message, _OTHER_FAULTS))
 
-    def _count(self, fault: Fault) -> None:
+    def add(self, fault: Fault) -> None:
+        """Add a fault."""
         number = self.counts[fault.constraint] = self.counts.get(fault.constraint, 0) + 1
         self.demands += not fault.advice
         if number <= KEPT:
@@ -78,16 +77,13 @@ class Entry:
             return Verdict.FAILED
         return Verdict.ADVICE if self.counts else Verdict.PASSED
 
-    def as_json(self) -> dict[str, object]:
-        """Return the entry in the form of ``--json``."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "verdict": str(self.verdict),
-            "note": self.note,
-            "counts": self.counts,
-            "faults": [fault._asdict() for fault in self.faults],
-        }
+    def lines(self) -> Iterable[str]:
+        """Yield the entry as lines of text."""
+        yield f"{self.verdict!s:<6}  {self.title}{f': {self.note}' if self.note else ''}"
+        yield from (f"    {fault}" for fault in self.faults)
+        for constraint, count in self.counts.items():
+            if count > KEPT:
+                yield f"    {constraint}: {count - KEPT} more"
 
 
 @dataclass
@@ -118,18 +114,22 @@ class Report:
             "checked": self.target,
             "passed": self.passed,
             "faults": self.number_of_faults,
-            "checklist": [entry.as_json() for entry in self.entries],
+            "checklist": [
+                {
+                    "name": entry.name,
+                    "title": entry.title,
+                    "verdict": str(entry.verdict),
+                    "note": entry.note,
+                    "counts": entry.counts,
+                    "faults": [fault._asdict() for fault in entry.faults],
+                }
+                for entry in self.entries
+            ],
         }
 
     def lines(self) -> Iterable[str]:
         """Yield the report as lines of text."""
-        width = max((len(str(entry.verdict)) for entry in self.entries), default=0)
         for entry in self.entries:
-            note = f": {entry.note}" if entry.note else ""
-            yield f"{entry.verdict!s:<{width}}  {entry.title}{note}"
-            yield from (f"    {fault}" for fault in entry.faults)
-            for constraint, count in entry.counts.items():
-                if count > KEPT:
-                    yield f"    {constraint}: {count - KEPT} more"
+            yield from entry.lines()
         total = self.number_of_faults
         yield "no faults" if not total else f"{total} fault{'s' if total > 1 else ''}"

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.errors import ResourceError
-from kgbench.publish import file_reading
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
-from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE, SIGNED
 from kgbench.rdf import digest, original_text, storable
-from kgbench.rdf.declared import Declared, shipped
+from kgbench.rdf.declared import shipped
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.validation import (
     SHAPE_FILES,
@@ -39,8 +36,6 @@ from kgbench.validation.components import term_text
 from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDFS, SH, SKOS
 
 FOLDER = ("shapes", "constraints")
-_CONSTRAINTS = f"{BASE}constraint/"
-_COMPANIONS = (f"{CLAIMS}.ttl", KEYS, SIGNATURE)
 _VALUE, _ORIGINAL = ox.NamedNode(PROV.value), ox.NamedNode(KGB.originalBytes)
 _TEXT = re.compile(r"/text/([0-9a-f]{64})\Z")  # others are veiled: their texts were left out
 _FileOf = Callable[[Any], str]
@@ -49,14 +44,11 @@ _REMEDIES = {
     "MaxCount": "Keep only the right value.",
     "Closed": "Remove it, or correct its name.",
     "Class": "Publish the target of the reference as well, or correct the reference.",
-    "Pattern": "Correct the value.",
     "Datatype": "Correct the value or its datatype.",
-    "MinInclusive": "Correct the value, or the range that is declared.",
-    "MaxInclusive": "Correct the value, or the range that is declared.",
     "LessThanOrEquals": "Correct the order.",
     "HasValue": "Add the value that is missing.",
 }
-_OTHERWISE = "Correct it as the shape requires."
+_OTHERWISE = "Correct the value as the shape requires."
 
 
 # --- shapes -------------------------------------------------------------------------------------
@@ -64,36 +56,26 @@ _OTHERWISE = "Correct it as the shape requires."
 
 def results(data: Data, file_of: _FileOf) -> Iterator[Fault]:
     """Yield violations of the shapes of results."""
-    for complaint in complaints(data, result_shapes(data)):
-        yield _fault(complaint, file_of(complaint.focus))
+    yield from _faults(complaints(data, result_shapes(data)), file_of)
 
 
 def catalogue(quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
     """Yield violations of our shapes of a published catalogue."""
-    yield from _declared("published", quads, file_of)
+    shapes = compiled(declared_shapes(SHAPE_FILES["published"]))
+    yield from _faults(complaints(Data(IndexedQuads(quads)), shapes), file_of)
 
 
 def companions(published: PublicationFiles) -> Iterator[Fault]:
     """Yield violations of our shapes of claims, keys and signatures."""
 
     def file_of(node: Any) -> str:
-        return published.name_at(getattr(node, "value", "")) or ""
+        name = published.path_of(getattr(node, "value", ""))
+        return name if name in published.files else ""
 
-    stated: dict[ox.Quad, None] = {}
-    for name, path in published.files.items():
-        if name in _COMPANIONS or name.startswith((f"{CLAIMS}/", f"{SIGNED}/")):
-            try:
-                for quad in file_reading.quads(path):
-                    stated[ox.Quad(quad.subject, quad.predicate, quad.object)] = None
-            except file_reading.Unreadable as error:
-                yield Fault("readable", "", name, f"The file {error}.", "Publish again.")
-    yield from _declared("companions", stated, file_of)
-
-
-def _declared(shape_set: str, quads: Iterable[ox.Quad], file_of: _FileOf) -> Iterator[Fault]:
-    shapes = compiled(declared_shapes(SHAPE_FILES[shape_set]))
-    for complaint in complaints(Data(IndexedQuads(quads)), shapes):
-        yield _fault(complaint, file_of(complaint.focus))
+    # Claims are stated in several files.
+    stated = dict.fromkeys(ox.Quad(s, p, o) for s, p, o, _ in published.companions)
+    shapes = compiled(declared_shapes(SHAPE_FILES["companions"]))
+    yield from _faults(complaints(Data(IndexedQuads(stated)), shapes), file_of)
 
 
 def official(quads: Iterable[ox.Quad], shapes: Path, file_of: _FileOf) -> Iterator[Fault]:
@@ -106,32 +88,33 @@ def official(quads: Iterable[ox.Quad], shapes: Path, file_of: _FileOf) -> Iterat
     except (OSError, SyntaxError, ValueError) as error:
         raise ResourceError(f"the shapes in {shapes} cannot be read: {error}") from error
     try:
-        for complaint in complaints(Data(IndexedQuads(quads)), compiled(stated)):
-            fault = _fault(complaint, file_of(complaint.focus))
-            yield fault._replace(constraint=f"{shapes.name} {complaint.component}")
+        found = complaints(Data(IndexedQuads(quads)), compiled(stated))
+        yield from _faults(found, file_of, shapes.name)
     except IllFormedShapes as error:
         raise ResourceError(f"{shapes}: {error}") from error
 
 
-def _fault(complaint: Complaint, file: str) -> Fault:
-    path = "" if complaint.path is None else f"{complaint.path} "
-    value = "" if complaint.value is None else f" (found: {complaint.value})"
-    message = complaint.message.rstrip(".")
-    return Fault(
-        f"{complaint.shape} {complaint.component}",
-        getattr(complaint.focus, "value", str(complaint.focus)),
-        file,
-        f"{path}{message}{value}.",
-        _REMEDIES.get(complaint.component, _OTHERWISE),
-        complaint.severity != "Violation",
-    )
+def _faults(
+    found: Iterable[Complaint], file_of: _FileOf, shapes: str | None = None
+) -> Iterator[Fault]:
+    """Yield complaints as faults; ``shapes`` names the file of their shapes in place of these."""
+    for complaint in found:
+        path = "" if complaint.path is None else f"{complaint.path} "
+        value = "" if complaint.value is None else f" (found: {complaint.value})"
+        yield Fault(
+            f"{shapes or complaint.shape} {complaint.component}",
+            getattr(complaint.focus, "value", str(complaint.focus)),
+            file_of(complaint.focus),
+            f"{path}{complaint.message.rstrip('.')}{value}.",
+            _REMEDIES.get(complaint.component, _OTHERWISE),
+            complaint.severity != "Violation",
+        )
 
 
 # --- constraints --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """A declared constraint; ``?found`` in its message stands for a value of the query."""
 
     name: str
@@ -144,48 +127,35 @@ class Constraint:
         """The text of its query."""
         return resources.text(*FOLDER, f"{self.name}.rq")
 
-    def faults(self, store: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
-        """Yield violations of the constraint, over the union of all graphs of ``store``."""
-        rows: Any = store.query(self.text, use_default_graph_as_union=True)
-        names = [variable.value for variable in rows.variables]
-        for row in rows:
-            node, value = row["node"], row["found"] if "found" in names else None
-            text = "" if value is None else _words(value)
-            yield Fault(
-                self.name,
-                getattr(node, "value", ""),
-                file_of(node) or file_of(value),
-                self.message.replace("?found", text),
-                self.remedy,
-            )
-
-
-def constrained(group_name: str, store: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
-    """Yield violations of all constraints of a group."""
-    for constraint in group(group_name).values():
-        yield from constraint.faults(store, file_of)
-
 
 @cache
 def group(name: str) -> dict[str, Constraint]:
-    """Return the constraints of one group by name, in order."""
+    """Return the constraints of one group by name, in order.
+
+    Raises :class:`~kgbench.errors.ResourceError` if one lacks a property.
+    """
     declared = shipped(*FOLDER, f"{name}.ttl")
-    members = declared.subjects(DCTERMS.isPartOf, ox.NamedNode(_CONSTRAINTS + name))
-    constraints = [_constraint(declared, node) for node in members]
-    return {each.name: each for each in sorted(constraints, key=lambda each: each.name)}
+    properties = (SKOS.notation, RDFS.label, SH.message, RDFS.comment)
+    members = declared.subjects(DCTERMS.isPartOf, ox.NamedNode(f"{BASE}constraint/{name}"))
+    found = (Constraint(*(declared.required(node, p) for p in properties)) for node in members)
+    return {each.name: each for each in sorted(found)}
 
 
-def _constraint(declared: Declared, node: Any) -> Constraint:
-    return Constraint(
-        name=declared.required(node, SKOS.notation),
-        label=declared.required(node, RDFS.label),
-        message=declared.required(node, SH.message),
-        remedy=declared.required(node, RDFS.comment),
-    )
-
-
-def _words(term: Any) -> str:
-    return term.value if isinstance(term, ox.Literal) else term_text(term)
+def constrained(group_name: str, store: ox.Store, file_of: _FileOf) -> Iterator[Fault]:
+    """Yield violations of all constraints of a group, over the union of all graphs of ``store``."""
+    for constraint in group(group_name).values():
+        rows: Any = store.query(constraint.text, use_default_graph_as_union=True)
+        names = [variable.value for variable in rows.variables]
+        for row in rows:
+            node, value = row["node"], row["found"] if "found" in names else None
+            words = value.value if isinstance(value, ox.Literal) else value and term_text(value)
+            yield Fault(
+                constraint.name,
+                getattr(node, "value", ""),
+                file_of(node) or file_of(value),
+                constraint.message.replace("?found", words or ""),
+                constraint.remedy,
+            )
 
 
 def texts(quads: ox.Store, file_of: _FileOf) -> Iterator[Fault]:

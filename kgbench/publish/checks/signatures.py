@@ -12,7 +12,6 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
 from kgbench.publish import file_reading
-from kgbench.publish.addresses import RECORDED
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.documents import OWN
@@ -46,24 +45,21 @@ def checksums(published: PublicationFiles) -> Iterator[Fault]:
         elif checksum(published.files[name])[0] != sha256:
             message = "The content does not fit its checksum."
             yield Fault("checksum", "", name, message, "Download the file again, or publish again.")
-    own_names = OWN | RECORDED | {name.partition("/")[0] for name in listed if "/" in name}
+    own_names = OWN | {name.partition("/")[0] for name in listed if "/" in name}
+    message = f"The file is not in {SUMS}."
     for name in published.files:
         if name in listed or name in (SUMS, SIGNATURE):  # the signature signs the checksums
             continue
         first = name.partition("/")[0]
         # Only advice for a file or folder that the publication never writes, unless it is signed:
         # then nothing may be added, such as a script that takes over the whole site.
-        own = not own_names.isdisjoint((first, first.partition(".")[0]))
-        advice = not own and SIGNATURE not in published.files
-        remedy = "Remove it unless you put it there." if advice else "Remove it: nobody signed it."
-        yield Fault(
-            "checksum",
-            "",
-            name,
-            f"The file is not in {SUMS}.",
-            _PUBLISH if own else remedy,
-            advice,
-        )
+        if not own_names.isdisjoint((first, first.partition(".")[0])):
+            yield Fault("checksum", "", name, message, _PUBLISH)
+        elif SIGNATURE in published.files:
+            yield Fault("checksum", "", name, message, "Remove it: nobody signed it.")
+        else:
+            remedy = "Remove it unless you put it there."
+            yield Fault("checksum", "", name, message, remedy, advice=True)
 
 
 class Signatures:
@@ -108,58 +104,9 @@ class Signatures:
             self.signer = proofs.claimed_proof(secured).method.partition("#")[2]
             yield from self._sealed(Statements(content))
         except SignatureError as error:
-            yield Fault("signature", "", name, f"{_sentence(error)}", _TRUST)
+            yield _untrusted(name, error)
             return
         yield from self._claims(listed, iri)
-        yield from self._advice(listed)
-
-    def _sealed(self, stated: Statements) -> Iterator[Fault]:
-        """Compare the signed checksums and digests with the files."""
-        base, files = self._published.base, self._published.files
-        signed_parts = stated.all(f"{base}{SIGNATURE}", DCTERMS.hasPart)
-        sums = files.get(SUMS)
-        checksum = "" if sums is None else hashlib.sha256(sums.read_bytes()).hexdigest()
-        if stated.one(f"{base}{SUMS}", KGB.fileDigest) != checksum:
-            message = "The checksums of the files differ from the signed ones."
-            yield Fault("signature", "", SUMS, message, _TRUST)
-        parts = {f"{base}{self._published.name(path)}": path for path in self._published.dumps}
-        for iri in sorted({*parts, *signed_parts} - {f"{base}{SUMS}"}):
-            path = parts.get(iri)
-            name = iri.removeprefix(base or "")
-            if path is None or iri not in signed_parts:
-                what = "signed, but missing" if path is None else "not signed"
-                yield Fault("signature", "", name, f"The data are {what}.", _TRUST)
-                continue
-            try:
-                same = digest(path, self._published.password) == stated.one(
-                    iri, KGB.canonicalDigest
-                )
-            except PublicationRefused:
-                continue  # reported among the unreadable files
-            except (file_reading.Unreadable, SignatureError) as error:
-                yield Fault("signature", "", name, _sentence(error), _TRUST)
-                continue
-            if not same:
-                message = "The data differ from the signed data (RDFC-1.0)."
-                yield Fault("signature", "", name, message, _TRUST)
-
-    def _claims(self, listed: KeyList, iri: str) -> Iterator[Fault]:
-        """Yield signed claims that are invalid, or differ from the published claims."""
-        files = self._published.files
-        for name in files:
-            if not name.startswith(f"{SIGNED}/"):
-                continue
-            unsigned = f"{CLAIMS}{name.removeprefix(SIGNED).removesuffix('.jsonld')}.ttl"
-            try:
-                stated = set(proofs.quads(listed.verify(_read(files[name]), iri, self._keys)))
-            except SignatureError as error:
-                yield Fault("signature", "", name, _sentence(error), _TRUST)
-                continue
-            if unsigned not in files or stated != set(file_reading.quads(files[unsigned])):
-                message = f"The signed claim differs from the statements of {unsigned}."
-                yield Fault("signature", "", name, message, _TRUST)
-
-    def _advice(self, listed: KeyList) -> Iterator[Fault]:
         for entry in listed.revoked:
             why = f": {entry.reason}" if entry.reason else ""
             message = f"The key {entry.key} was revoked at {entry.revoked}{why}."
@@ -170,26 +117,61 @@ class Signatures:
             remedy = "Give the publisher's key, from another source, with --key."
             yield Fault("unknown-key", "", KEYS, message, remedy, advice=True)
 
+    def _sealed(self, stated: Statements) -> Iterator[Fault]:
+        """Compare the signed checksums and digests with the files."""
+        base, files = self._published.base or "", self._published.files
+        signed_parts = stated.all(f"{base}{SIGNATURE}", DCTERMS.hasPart)
+        sums = files[SUMS].read_bytes() if SUMS in files else b""
+        if stated.one(f"{base}{SUMS}", KGB.fileDigest) != hashlib.sha256(sums).hexdigest():
+            yield _untrusted(SUMS, "the checksums of the files differ from the signed ones")
+        parts = {f"{base}{self._published.name(path)}": path for path in self._published.dumps}
+        for iri in sorted({*parts, *signed_parts} - {f"{base}{SUMS}"}):
+            name = iri.removeprefix(base)
+            if iri not in parts or iri not in signed_parts:
+                what = "not signed" if iri in parts else "signed, but missing"
+                yield _untrusted(name, f"the data are {what}")
+                continue
+            try:
+                actual = digest(parts[iri], self._published.password)
+                if actual != stated.one(iri, KGB.canonicalDigest):
+                    yield _untrusted(name, "the data differ from the signed data (RDFC-1.0)")
+            except PublicationRefused:
+                continue  # reported among the unreadable files
+            except (file_reading.Unreadable, SignatureError) as error:
+                yield _untrusted(name, error)
+
+    def _claims(self, listed: KeyList, iri: str) -> Iterator[Fault]:
+        """Yield signed claims that are invalid, or differ from the published claims."""
+        files = self._published.files
+        for name in (name for name in files if name.startswith(f"{SIGNED}/")):
+            unsigned = f"{CLAIMS}{name.removeprefix(SIGNED).removesuffix('.jsonld')}.ttl"
+            try:
+                stated = set(proofs.quads(listed.verify(_read(files[name]), iri, self._keys)))
+            except SignatureError as error:
+                yield _untrusted(name, error)
+                continue
+            if unsigned not in files or stated != set(file_reading.quads(files[unsigned])):
+                yield _untrusted(
+                    name, f"the signed claim differs from the statements of {unsigned}"
+                )
+
 
 def digest(path: Path, password: str | None) -> str:
     """Return the RDFC-1.0 digest of N-Quads.
 
-    Raises the same exceptions as :func:`kgbench.publish.checks.file_reading.opened`.
+    Raises the same exceptions as :func:`kgbench.publish.file_reading.opened`.
     """
     file_reading.refuse_too_deep(path, password)
-    try:
-        with file_reading.opened(path, password) as content:
-            quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-            return canonical.digest(quads)
-    except SyntaxError as error:
-        raise file_reading.Unreadable(f"cannot be read: {error}") from error
+    with file_reading.opened(path, password) as content:
+        quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
+        return canonical.digest(quads)
+
+
+def _untrusted(name: str, problem: object) -> Fault:
+    text = str(problem)
+    return Fault("signature", "", name, f"{text[:1].upper()}{text[1:]}.", _TRUST)
 
 
 def _read(path: Path) -> Document:
     with path.open("rb") as file:
         return proofs.read(file.read(proofs.LARGEST + 1))
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."

@@ -96,43 +96,33 @@ def _fault(node: str, file: str, found: Revealed) -> Fault:
 
 def protected(published: PublicationFiles, allowed: Collection[str] = ()) -> Iterator[Fault]:
     """Yield published texts of protected suites, except those ``allowed`` by their notation."""
-    notations = {
-        suite: notation
-        for suite, notation in _protected_suites(published)
-        if notation not in allowed
-    }
-    told = {f"protected suite {term_text(suite)}." for suite in notations}
-    if notations:
-        for fault in shapes.constrained("leakage", published.quads, published.file_of):
-            if fault.message.endswith(tuple(told)) and not _sealed(fault.file):
-                yield fault
-    for suite, notation in notations.items():
-        for quad in published.quads.quads_for_pattern(None, ox.NamedNode(KGB.suite), suite):
-            yield from _case(published, quad.subject, notation)
-
-
-def _protected_suites(published: PublicationFiles) -> Iterator[tuple[Any, str]]:
-    """Yield the protected suites whose dialogues are in the dumps, with their notations."""
-    data, used = published.data, ox.NamedNode(KGB.suite)
+    data, pattern = published.data, published.quads.quads_for_pattern
+    used = ox.NamedNode(KGB.suite)
+    notations: dict[Any, str] = {}
     for suite in data.instances(ox.NamedNode(KGB.Suite)):
         is_protected = ox.Literal(value=True) in data.values(suite, ox.NamedNode(KGB.protected))
-        if is_protected and any(published.quads.quads_for_pattern(None, used, suite)):
-            notations = data.values(suite, ox.NamedNode(SKOS.notation))
-            yield suite, next((value.value for value in notations), suite.value)
+        names = data.values(suite, ox.NamedNode(SKOS.notation))
+        notation = next((name.value for name in names), suite.value)
+        if is_protected and notation not in allowed and any(pattern(None, used, suite)):
+            notations[suite] = notation
+    told = tuple(f"protected suite {term_text(suite)}." for suite in notations)
+    if notations:
+        for fault in shapes.constrained("leakage", published.quads, published.file_of):
+            if fault.message.endswith(told) and not _sealed(fault.file):
+                yield fault
+    for suite, notation in notations.items():
+        for case in (quad.subject for quad in pattern(None, used, suite)):
+            for value in data.values(case, ox.NamedNode(KGB.caseData)):
+                clear, file = _in_the_clear(value.value), published.file_of(case)
+                if clear and not _sealed(file):
+                    message = f"It reveals {', '.join(clear)} of a case of the protected suite "
+                    name = getattr(case, "value", "")
+                    yield Fault("protected-case", name, file, f"{message}{notation}.", _WITHHOLD)
 
 
 def _sealed(file: str) -> bool:
     """Return whether a file is encrypted, and therefore reveals nothing."""
     return file.endswith(".zip")
-
-
-def _case(published: PublicationFiles, case: Any, notation: str) -> Iterator[Fault]:
-    for value in published.data.values(case, ox.NamedNode(KGB.caseData)):
-        clear = _in_the_clear(value.value)
-        file = published.file_of(case) if clear else ""
-        if clear and not _sealed(file):
-            message = f"It reveals {', '.join(clear)} of a case of the protected suite {notation}."
-            yield Fault("protected-case", case.value, file, message, _WITHHOLD)
 
 
 def _in_the_clear(text: str) -> list[str]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -14,7 +13,6 @@ from kgbench.publish.checks.report import Fault
 from kgbench.vocab import DCAT, DCTERMS, IT6, RDF, RDFS, SKOS
 from tests.publish.checks.published_folder import BASE
 
-SHAPES = "KGBENCH_CATALOGUE_SHAPES"  # a folder with official shapes in Turtle
 EU = "http://publications.europa.eu/resource/authority/"
 
 
@@ -113,17 +111,3 @@ def test_what_the_profiles_demand_is_missed(
     ]
     assert len(spoilt) < len(stated)
     assert faults(spoilt)
-
-
-def test_official_shapes_find_no_violation(stated: list[ox.Quad]) -> None:
-    """DCAT-AP's and MLDCAT-AP's own shapes, from the folder in a variable, find no violation."""
-    folder = os.environ.get(SHAPES)
-    if folder is None:
-        pytest.skip(f"needs the official shapes of DCAT-AP and MLDCAT-AP in the folder {SHAPES}")
-    files = sorted(Path(folder).glob("*.ttl"))
-    assert files, f"{SHAPES} names a folder without shapes in Turtle"
-    found = {
-        path.name: [f for f in shapes.official(stated, path, lambda _: "") if not f.advice]
-        for path in files
-    }
-    assert found == {path.name: [] for path in files}

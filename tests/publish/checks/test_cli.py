@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.importers.rdf import parsing
-from kgbench.publish.checks import Report, Verdict, check
+from kgbench.publish.checks import Report, check
 from kgbench.publish.settings import PASSWORD
 from kgbench.secrets import key_patterns
 from tests.publish.checks.published_folder import NAMES, Copy, unpacked
@@ -248,10 +248,3 @@ def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
 def test_what_is_taken_for_a_key(text: str, is_key: bool) -> None:
     """Provider keys are recognised by their prefixes; words that contain a prefix are no keys."""
     assert any(key_patterns.published_keys(f'say "{text}"')) is is_key
-
-
-def test_page_tells_of_options() -> None:
-    """The page names the options of the check and the variable of the password."""
-    text = PAGE.read_text(encoding="utf-8")
-    assert all(one in text for one in ("--check DIR", "--mldcat-shapes FILE", "--json", PASSWORD))
-    assert set(Verdict) == {"passed", "advice", "failed"}

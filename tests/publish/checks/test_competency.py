@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 
@@ -46,47 +45,11 @@ def reader(site: Path) -> Reader:
     return Reader(site)
 
 
-def test_which_answers_changed_verdict_and_why(reader: Reader) -> None:
-    """Each changed score has both values, with the code, engine and notes behind them."""
-    rows = reader.ask("changed-verdicts", **{"pass": PASS})
-    assert {(row["dialogue"], row["before"], row["after"]) for row in rows} == {
-        (DIALOGUE, "1", "0.5"),
-        (DIALOGUE, "-3", "3"),
-    }
-    for row in rows:
-        assert (row["earlierPass"], row["engine"]) == (f"{BASE}pass/1", "oxigraph 0.5.13")
-        assert (row["agent"], row["earlierAgent"]) == (f"{BASE}software/kgbench/0.1.0",) * 2
-        assert json.loads(row["infos"] or "") == json.loads(row["earlierInfos"] or "")
-
-
 def test_from_a_cell_to_the_answers(reader: Reader) -> None:
     """The mean of one value leads to one evaluation, its answer and the text of the answer."""
     (row,) = reader.ask("cell-answers", observation=CELL)
     assert (row["value"], row["dialogue"], row["answerText"]) == ("1", DIALOGUE, "a-n-n-e")
     assert row["answer"] == f"{DIALOGUE}/0/answer"
-
-
-def test_what_a_run_cost_with_which_code(reader: Reader) -> None:
-    """Tokens and prices give the cost; code, commit and packages are stated as well."""
-    prices = {row["model"]: row for row in reader.ask("run-prices", runGraph=RUN)}
-    cost: dict[str, float] = defaultdict(float)
-    for row in reader.ask("run-usage", runGraph=RUN):
-        price = prices.get(row["model"])
-        if price is None or row["inputTokens"] is None:
-            continue
-        factor = float(price["batchFactor"] or 1) if row["batched"] == "true" else 1.0
-        cached = int(row["cachedTokens"] or 0)
-        spent = (int(row["inputTokens"]) - cached) * float(price["inputPrice"] or 0)
-        spent += cached * float(price["cachedPrice"] or 0)
-        spent += int(row["outputTokens"] or 0) * float(price["outputPrice"] or 0)
-        cost[str(row["model"])] += factor * spent * int(row["count"] or 0) / 1e6
-    # 20 input tokens at 1.5, 100 cached at 0.75, 40 output at 6.5; half price in a batch.
-    assert [*cost.values()] == [pytest.approx(0.5 * (20 * 1.5 + 100 * 0.75 + 40 * 6.5) / 1e6)]
-    software = reader.ask("run-software", runGraph=RUN)
-    assert {row["activity"] for row in software} == {f"{BASE}run/1", f"{BASE}run/1/session/0"}
-    assert {row["commit"] for row in software} == {"0123456789abcdef0123456789abcdef01234567"}
-    assert {row["dirty"] for row in software} == {"false"}
-    assert json.loads(software[0]["packages"] or "") == {"pyoxigraph": "0.5.13"}
 
 
 def test_which_models_were_asked_the_same(reader: Reader) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyoxigraph as ox
 import pyshacl
@@ -16,94 +15,18 @@ from rdflib import SH
 
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.validation import Data, compiled, complaints
-from kgbench.vocab import KGB, PROV, RDF, XSD
-from tests.publish.checks.published_folder import unpacked
+from tests.publish.checks.test_faults import FAULTS, node, said, spoilt
 from tests.queries.engines.engines import Missing, jena_command
 from tests.validators.programs import python
 
 SHAPES = "shapes/results.ttl"
+PLANTED = (  # of six components
+    *("missing-prompt", "two-outcomes", "score-out-of-range", "wrong-suite"),
+    *("iteration-below-zero", "score-no-number"),
+)
 
 Results = set[tuple[str, str]]
 """Focus nodes, each with the name of the component that complains."""
-
-
-@pytest.fixture(scope="module")
-def published(site: Path) -> list[ox.Triple]:
-    """Return the triples of the dumps."""
-    quads = ox.parse(unpacked(site / "data/all.nq.zst"), ox.RdfFormat.N_QUADS)
-    return list(dict.fromkeys(quad.triple for quad in quads))
-
-
-class Planted:
-    """Triples with six faults, and the focus node and component by which each must be found."""
-
-    def __init__(self, triples: list[ox.Triple]) -> None:
-        self.triples = dict.fromkeys(triples)
-        self.expected: Results = set()
-        strange, beyond = self._scored()[:2]
-        self._add(strange, KGB.mispelt, ox.Literal("x"), "Closed")
-        metric, value = self._score(beyond)
-        self._replace(beyond, metric, value, _double("7.5"), "MaxInclusive")
-        self._add(beyond, metric, _double("8.5"), "MaxCount")
-        evaluations = self._of_type(KGB.Evaluation)
-        moved = next(one for one in evaluations if one not in (strange, beyond))
-        model = self._value(moved, KGB.model)
-        self._replace(moved, KGB.model, model, ox.NamedNode(f"{model.value}-2"), "Equals")
-        dialogue = self._of_type(KGB.Dialogue)[0]
-        ended = self._value(dialogue, PROV.endedAtTime)
-        early = ox.Literal("2001-01-01T00:00:00Z", datatype=ox.NamedNode(XSD.dateTime))
-        self._replace(dialogue, PROV.endedAtTime, ended, early, "LessThanOrEquals")
-        answer = self._of_type(KGB.Answer)[0]
-        del self.triples[_triple(answer, KGB.text, self._value(answer, KGB.text))]
-        self.expected.add((answer.value, "MinCount"))
-
-    def _add(self, node: Any, prop: str, value: Any, component: str) -> None:
-        self.triples[_triple(node, prop, value)] = None
-        self.expected.add((node.value, component))
-
-    def _replace(self, node: Any, prop: str, old: Any, new: Any, component: str) -> None:
-        del self.triples[_triple(node, prop, old)]
-        self._add(node, prop, new, component)
-
-    def _of_type(self, kind: str) -> list[Any]:
-        kinds = (RDF.type, ox.NamedNode(kind))
-        return sorted(
-            (t.subject for t in self.triples if (t.predicate.value, t.object) == kinds), key=str
-        )
-
-    def _value(self, node: Any, prop: str) -> Any:
-        return next(
-            t.object for t in self.triples if (t.subject, t.predicate.value) == (node, prop)
-        )
-
-    def _score(self, node: Any) -> tuple[str, Any]:
-        return next(
-            (t.predicate.value, t.object)
-            for t in self.triples
-            if t.subject == node and "/f1" in t.predicate.value
-        )
-
-    def _scored(self) -> list[Any]:
-        """Return evaluations with an F1 score, except those of published passes."""
-        live = {
-            t.subject
-            for t in self.triples
-            if t.predicate.value == KGB.passKind and t.object != ox.Literal("published")
-        }
-        return [
-            node
-            for node in self._of_type(KGB.Evaluation)
-            if self._value(node, PROV.wasGeneratedBy) in live
-            and any(t.subject == node and "/f1" in t.predicate.value for t in self.triples)
-        ]
-
-
-def _triple(node: Any, prop: str, value: Any) -> ox.Triple:
-    return ox.Triple(node, ox.NamedNode(prop), value)
-
-
-def _double(text: str) -> ox.Literal:
-    return ox.Literal(f"{text}E0", datatype=ox.NamedNode(XSD.double))
 
 
 # --- engines -------------------------------------------------------------------------------------
@@ -168,30 +91,23 @@ ENGINES: dict[str, Callable[[Path, Path], Results]] = {
 }
 
 
-def _written(triples: Any, path: Path) -> Path:
-    ox.serialize(triples, str(path), ox.RdfFormat.N_TRIPLES)
+def _written(quads: ox.Store, path: Path) -> Path:
+    ox.serialize({quad.triple for quad in quads}, str(path), ox.RdfFormat.N_TRIPLES)
     return path
 
 
-def test_there_are_six_faults(published: list[ox.Triple]) -> None:
-    """Six faults of six kinds are planted."""
-    found = Planted(published).expected
-    assert len(found) == len({component for _, component in found}) == 6
-
-
 @pytest.mark.parametrize("engine", ENGINES)
-def test_publications_conform(
-    engine: str, site: Path, published: list[ox.Triple], tmp_path: Path
-) -> None:
+def test_publications_conform(engine: str, site: Path, quads: ox.Store, tmp_path: Path) -> None:
     """Published data conform to the shapes published with them, in every engine."""
-    assert ENGINES[engine](site / SHAPES, _written(published, tmp_path / "data.nt")) == set()
+    assert ENGINES[engine](site / SHAPES, _written(quads, tmp_path / "data.nt")) == set()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_planted_faults_are_found(
-    engine: str, site: Path, published: list[ox.Triple], tmp_path: Path
-) -> None:
+def test_planted_faults_are_found(engine: str, site: Path, quads: ox.Store, tmp_path: Path) -> None:
     """Every engine finds the six faults at their nodes, by the component that is violated."""
-    planted = Planted(published)
-    found = ENGINES[engine](site / SHAPES, _written(planted.triples, tmp_path / "data.nt"))
-    assert planted.expected - found == set()
+    paths = [FAULTS[name] for name in PLANTED]
+    expected = {(node(path), said(path, "constraint").rpartition(" ")[2]) for path in paths}
+    assert len({component for _, component in expected}) == 6
+    with spoilt(quads, *(path.read_text(encoding="utf-8") for path in paths)):
+        data = _written(quads, tmp_path / "data.nt")
+    assert expected - ENGINES[engine](site / SHAPES, data) == set()

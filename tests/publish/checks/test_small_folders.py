@@ -20,7 +20,6 @@ from kgbench.publish.checks import (
     shapes,
 )
 from kgbench.publish.checks.publication_files import PublicationFiles
-from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, RDF, SKOS, SPDX, XSD
 from tests.publish.checks.published_folder import NAMES
 
@@ -214,25 +213,11 @@ def test_dumps_that_unpack_to_too_much_are_not_checked(tmp_path: Path) -> None:
         check(tmp_path / "a.nq.gz", max_bytes=1_000_000)
 
 
-def test_what_is_no_node_is_in_no_file(tmp_path: Path) -> None:
-    """Only IRIs and blank nodes belong to a file; literals do not."""
-    (tmp_path / "a.nq").write_text('<urn:a> <urn:b> "urn:a" .\n')
-    with PublicationFiles([tmp_path / "a.nq"]) as found:
-        assert found.file_of(ox.NamedNode("urn:a")) == "a.nq"
-        assert found.file_of(ox.Literal("urn:a")) == ""
-
-
 def test_errors_of_readers_are_no_damage(tmp_path: Path) -> None:
     """An error of the code that reads a file's content is not reported as a damaged file."""
     (tmp_path / "a.nq").write_text("")
     with pytest.raises(KeyError, match="mine"), file_reading.opened(tmp_path / "a.nq", None):
         raise KeyError("mine")
-
-
-def test_constraints_must_be_described() -> None:
-    """A constraint without a required property raises ResourceError."""
-    with pytest.raises(ResourceError, match=r"urn:constraint> has no <.*notation>"):
-        shapes._constraint(shipped("shapes", "results.ttl"), ox.NamedNode("urn:constraint"))
 
 
 SHAPE = (

@@ -202,9 +202,8 @@ def test_a_check_that_ends_early_is_a_fault() -> None:
         yield Fault("early", "", "a.nq", "It is wrong.", "Correct it.")
         raise error
 
-    entry = Entry("terms", "terms are declared")
-    entry.add(faults(AttributeError("a triple has no value")))
+    entry = Entry("terms", "terms are declared", faults(AttributeError("a triple has no value")))
     assert [fault.constraint for fault in entry.faults] == ["early", "incomplete"]
     assert "AttributeError: a triple has no value" in entry.faults[1].message
     with pytest.raises(ResourceError):
-        entry.add(faults(ResourceError("the shapes cannot be read")))
+        Entry("terms", "terms are declared", faults(ResourceError("the shapes cannot be read")))

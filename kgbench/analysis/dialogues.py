@@ -20,7 +20,7 @@ from kgbench.model import Call, Evaluation, Turn
 from kgbench.rdf import queries, storable
 from kgbench.record.assembly import evaluation
 from kgbench.record.dialogues import Facts, turns
-from kgbench.record.withheld import disclosed
+from kgbench.record.schema import disclosed
 from kgbench.store.protocol import Store
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
 from kgbench.tools import arguments, wording

@@ -12,11 +12,10 @@ from typing import Protocol
 from kgbench import clock
 from kgbench.connectors import CallAbandoned
 from kgbench.connectors.calls import Caller
-from kgbench.engine.journal import Journal
-from kgbench.engine.prices import CHARACTERS_PER_TOKEN
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import Replies
-from kgbench.engine.session import Wait
+from kgbench.engine.session import Journal, Wait
+from kgbench.engine.spending import CHARACTERS_PER_TOKEN
 from kgbench.errors import (
     ContextTooLong,
     ProviderError,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgbench import config
-from kgbench.engine import planning, published
+from kgbench.engine import planning
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.model import Json, Plan
 from kgbench.rdf import canonical_json
@@ -66,7 +66,7 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
     failed = accounts.failed_dialogues(store, run.graph)
     invalid = reading.invalid(store, run.graph)
     known = _Identities(store, run)
-    exercises = published.plan_exercises(store, plan, endpoint=True).exercises
+    exercises = planning.plan_exercises(store, plan, endpoint=True).exercises
     for model in plan.models:
         for planned in planning.planned_dialogues(plan, exercises, model):
             state = states.get(planned.digest)

@@ -88,7 +88,7 @@ class Setup:
     """The setup of a child: engine, memory, task classes, graphs as (name, path).
 
     ``policy`` is the comparison policy that it judges by, if any; ``loads`` names optional parts
-    to load (:data:`kgbench.execution.warming.LOADERS`).
+    to load (:data:`kgbench.execution.child.LOADERS`).
     """
 
     engine: str
@@ -315,7 +315,7 @@ def _setup(limits: JudgeLimits, classes: frozenset[str]) -> Setup:
     """Return the setup of a child for cases of ``classes``; unknown ones are left out.
 
     Task classes declare in ``LOADS`` the optional parts that a child must load for them; see
-    :data:`kgbench.execution.warming.LOADERS`. A policy judges without them.
+    :data:`kgbench.execution.child.LOADERS`. A policy judges without them.
     """
     known = catalogue.classes_with_code() & classes
     loads: set[str] = set()

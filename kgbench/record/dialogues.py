@@ -35,7 +35,7 @@ class Facts(dict[str, dict[str, str]]):
 def dialogues(store: Store, iris: Sequence[str]) -> Iterator[Dialogue]:
     """Yield the dialogues with these IRIs, in this order, read in portions.
 
-    A text that was removed for publication is a :class:`~kgbench.record.withheld.Withheld`. Raises
+    A text that was removed for publication is a :class:`~kgbench.record.schema.Withheld`. Raises
     :class:`~kgbench.errors.StoreError` for a dialogue that the store lacks.
     """
     for begin in range(0, len(iris), _AT_ONCE):

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ingredients of the identity of stored dialogues, and the configurations of runs."""
+"""What makes dialogues and requests the same: their ingredients, and answers to equal requests.
+
+Requests are compared by the digests of texts, which their IRIs end with, so that no text is read
+until an answer is taken. Then it is one query for one answer, not a whole dialogue.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kgbench.errors import StoreError
-from kgbench.model import Json
+from kgbench.model import Json, Reply
+from kgbench.rdf import canonical_json, digest, original_text
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
@@ -81,3 +87,79 @@ def last_configuration(store: Store, run: RunInfo) -> str:
     if not all_configurations:
         raise StoreError(f"the run {run.iri} has no configuration: it was imported")
     return all_configurations[-1].text
+
+
+class StoredAnswer(NamedTuple):
+    """An answer of another run: its IRI and graph."""
+
+    answer: str
+    graph: str
+
+
+class ReusableAnswers:
+    """The answers of ``models`` in other runs (model IRIs include sampling and options).
+
+    Only the IRIs of answers are held in memory. No answer is used twice, so that the iterations of
+    a run stay independent of each other.
+    """
+
+    def __init__(self, store: Store, models: Sequence[str], run_graph: str) -> None:
+        self._store = store
+        self._unused: dict[str, list[StoredAnswer]] = defaultdict(list)
+        for model in models:
+            self._collect(model, run_graph)
+        for answers in self._unused.values():
+            answers.sort(reverse=True)
+
+    def take(self, model: str, messages: Sequence[str]) -> tuple[str, Reply] | None:
+        """Take an unused answer to the request with these messages: its IRI and reply, if any."""
+        known = self._unused.get(request_digest(model, [digest(text) for text in messages]))
+        if not known:
+            return None
+        earlier = known.pop()
+        (row,) = self._store.query(fill("answer.rq", graph=earlier.graph, answer=earlier.answer))
+        return earlier.answer, _reply(row)
+
+    def _collect(self, model: str, run_graph: str) -> None:
+        rounds: dict[str, dict[int, Any]] = defaultdict(dict)
+        for row in self._store.query(fill("reusable-answers.rq", model=model, graph=run_graph)):
+            rounds[row["dialogue"].value][int(row["round"].value)] = row
+        for answered in rounds.values():
+            digests: list[str] = []
+            for k in range(len(answered)):
+                if k not in answered:
+                    break
+                row = answered[k]
+                digests.append(_name(row["prompt"]))
+                earlier = StoredAnswer(row["answer"].value, row["graph"].value)
+                self._unused[request_digest(model, digests)].append(earlier)
+                digests.append(_name(row["extracted"] or row["text"]))
+
+
+def request_digest(model: str, messages: Sequence[str]) -> str:
+    """Return the digest by which requests are equal: of model and message digests."""
+    return digest(canonical_json([model, *messages]))
+
+
+def _name(node: Any) -> str:
+    """Return the digest of a text, which its IRI ends with."""
+    name: str = node.value.rpartition("/")[2]
+    return name
+
+
+def _reply(row: Any) -> Reply:
+    def value(name: str) -> str | None:
+        return None if row[name] is None else row[name].value
+
+    reasoning = value("reasoning")
+    if reasoning is not None:
+        reasoning = original_text(reasoning, value("reasoningOriginal"))
+    if row["extracted"] is not None:
+        reasoning = None  # the extraction step separates it again
+    return Reply(
+        text=original_text(row["text"].value, value("original")),
+        model=value("model"),
+        finish_reason=value("finished"),
+        reasoning=reasoning,
+        state=value("state"),
+    )

@@ -15,17 +15,15 @@ from itertools import takewhile
 from typing import Any
 
 from kgbench.execution import on_variants
-from kgbench.execution.dialogues import Part, judge_parts
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
-from kgbench.execution.pools import start_children
+from kgbench.execution.pools import Part, judge_parts, start_children
 from kgbench.model import Task, Verdict
 from kgbench.policies import policy as policies
 from kgbench.record import reading
 from kgbench.record.reading import PassInfo, RunInfo
-from kgbench.record.recorded_cases import RecordedCases
-from kgbench.record.recorded_results import asking_of
+from kgbench.record.recorded_results import RecordedCases, asking_of
 from kgbench.reevaluation import causes
 from kgbench.reevaluation.comparison import ReevaluationResult
 from kgbench.reevaluation.run_passes import RunPass

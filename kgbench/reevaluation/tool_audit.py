@@ -25,7 +25,7 @@ from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json
 from kgbench.record import reading
 from kgbench.record.dialogues import tool_uses
-from kgbench.record.recorded_cases import RecordedCases
+from kgbench.record.recorded_results import RecordedCases
 from kgbench.run_selection import Selection, select_runs
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, successors, tool_prompts

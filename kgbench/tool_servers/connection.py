@@ -2,26 +2,29 @@
 """A connection to an MCP server, held by a task of its own as the SDK requires.
 
 A server that cannot be used at all raises :class:`~kgbench.errors.ProviderRefused`. A failed call
-raises nothing; its result has the error.
+raises nothing; its result has the error. Secrets are hidden before a text is cut: the beginning of
+a secret at the cut would not be found.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from kgbench.characters import one_line
 from kgbench.connectors import keys
-from kgbench.connectors.tool_source import ToolSource
+from kgbench.connectors.options import ToolSource
 from kgbench.errors import ProviderRefused, ResourceError
 from kgbench.model import Json
 from kgbench.net.limits import REPLY, Limits
+from kgbench.rdf import canonical_json, digest
 from kgbench.secrets.detection import SecretDetector
-from kgbench.tool_calls import Tool, ToolOutcome, ToolResult, ToolServer
-from kgbench.tool_servers import results
+from kgbench.tool_calls import OUTCOME_KEY, Tool, ToolOutcome, ToolResult, ToolServer
 
 _PAGES: Final = 20  # most pages of a list of tools
 _MESSAGE: Final = 500  # characters
@@ -57,8 +60,8 @@ class Connection:
         Raises :class:`~kgbench.errors.ProviderRefused` if the server cannot be used.
         """
         client = await self._connected()
-        offered_tools = results.usable_tools(self._listed, taken, self._secrets)
-        server = results.server_identity(client.server_info, offered_tools, self._secrets)
+        offered_tools = usable_tools(self._listed, taken, self._secrets)
+        server = server_identity(client.server_info, offered_tools, self._secrets)
         return offered_tools, server
 
     async def use(self, name: str, tool_arguments: Mapping[str, Json]) -> ToolResult:
@@ -67,7 +70,7 @@ class Connection:
             client = await self._connected()
             async with asyncio.timeout(self._seconds):
                 answer = await client.call_tool(name, dict(tool_arguments))
-            return results.result(answer, self._secrets)
+            return result(answer, self._secrets)
         except TimeoutError:
             return _failed(f"the tool server gave no result within {self._seconds:g} seconds")
         except ProviderRefused as error:
@@ -135,7 +138,7 @@ class Connection:
                     page = await client.list_tools(cursor=cursor)
                     listed += page.tools
                     cursor = page.next_cursor
-                    if cursor is None or len(listed) > results.MOST:
+                    if cursor is None or len(listed) > MOST:
                         break
                 self._client, self._listed = client, listed
                 if not ready.done():
@@ -224,3 +227,92 @@ def check_installed() -> None:
         import mcp  # noqa: F401 - imported later by the connection
     except ModuleNotFoundError as error:
         raise ResourceError(f"{error.name} is not installed: pip install 'kgbench[mcp]'") from None
+
+
+LONGEST: Final = 1 << 16
+"""The most characters of a result."""
+MOST: Final = 64
+"""The most tools of a server that a model is offered."""
+_LISTED: Final = 1 << 18  # characters of all tools together
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # names that every provider accepts
+_NAMED: Final = 200  # characters of the name of a server
+_CUT: Final = "\n(the rest is not shown)"
+_FAILED: Final = frozenset((ToolOutcome.ERROR, ToolOutcome.REFUSED))
+_DONE: Final = frozenset((ToolOutcome.OK, ToolOutcome.EMPTY, ToolOutcome.TRUNCATED))
+
+
+def usable_tools(
+    listed: Iterable[Any], taken: Iterable[str], secrets: SecretDetector
+) -> tuple[Tool, ...]:
+    """Return the listed tools of a server that a model can be offered, in order.
+
+    ``secrets`` are hidden in descriptions and schemas. Tools are left out if a provider would
+    refuse their name, if the name is repeated or contains a secret, or if the task has a tool of
+    that name (``taken``). Raises :class:`~kgbench.errors.ProviderRefused` if no tool is left, or if
+    their descriptions are too long.
+    """
+    names = set(taken)
+    tools: list[Tool] = []
+    for tool in listed:
+        usable = _NAME.fullmatch(tool.name) and not secrets.tells(tool.name)
+        if usable and tool.name not in names and len(tools) < MOST:
+            names.add(tool.name)
+            description = secrets.hide(tool.description or "")
+            tools.append(Tool(tool.name, description, secrets.hide_in(tool.input_schema)))
+    if not tools:
+        raise ProviderRefused("the tool server offers no tool that a model can be given")
+    if len(canonical_json(_as_json(tools))) > _LISTED:
+        raise ProviderRefused(
+            f"the tools of the tool server have more than {_LISTED} characters of descriptions"
+        )
+    return tuple(tools)
+
+
+def server_identity(info: Any, tools: Sequence[Tool], secrets: SecretDetector) -> ToolServer:
+    """Return the identity of a server: its own name and version, and the digest of ``tools``.
+
+    ``secrets`` are hidden in name and version.
+    """
+    name, version = (
+        one_line(secrets.hide(str(getattr(info, part, None) or "")))[:_NAMED]
+        for part in ("name", "version")
+    )
+    return ToolServer(name or "unnamed", version, digest(canonical_json(_as_json(tools))))
+
+
+def _as_json(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    return [
+        {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.parameters)}
+        for tool in tools
+    ]
+
+
+def result(response: Any, secrets: SecretDetector) -> ToolResult:
+    """Convert the result of a call to text, without ``secrets``.
+
+    Content that is not text is only mentioned.
+    """
+    parts = [
+        block.text if block.type == "text" else f"({block.type.replace('_', ' ')} is not shown)"
+        for block in response.content
+    ]
+    text = "\n".join(parts)
+    if not text and response.structured_content is not None:
+        text = json.dumps(response.structured_content, ensure_ascii=False)
+    text = secrets.hide(text)
+    outcome = _outcome(response, text)
+    if len(text) > LONGEST:
+        text = text[: LONGEST - len(_CUT)] + _CUT
+        outcome = ToolOutcome.TRUNCATED if outcome is ToolOutcome.OK else outcome
+    return ToolResult(text, outcome)
+
+
+def _outcome(response: Any, text: str) -> ToolOutcome:
+    """Return the outcome of a call: the server's claim if plausible, otherwise a derived one."""
+    possible = _FAILED if response.is_error else _DONE
+    claimed = (response.meta or {}).get(OUTCOME_KEY)
+    if isinstance(claimed, str) and claimed in possible:
+        return ToolOutcome(claimed)
+    if response.is_error:
+        return ToolOutcome.ERROR
+    return ToolOutcome.OK if text.strip() else ToolOutcome.EMPTY

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from kgbench.connectors.tool_source import ToolSource, tool_source
+from kgbench.connectors.options import ToolSource, tool_source
 from kgbench.errors import ModelSpecError
 from kgbench.model import Json, ModelSetup
 from kgbench.net import environment

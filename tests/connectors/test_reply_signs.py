@@ -14,10 +14,10 @@ import pytest
 
 from kgbench import resources
 from kgbench.connectors import (
+    anthropic,
     chat_completions,
     find,
     generate_content,
-    messages,
     reply_signs,
     responses,
 )
@@ -76,7 +76,7 @@ PROTOCOLS = {
     "chat": (chat_completions, _chat),
     "responses": (responses, _response),
     "incomplete": (responses, _incomplete),
-    "messages": (messages, _message),
+    "messages": (anthropic, _message),
     "generate-content": (generate_content, _content),
 }
 BY_PROTOCOL = pytest.mark.parametrize(("module", "body"), PROTOCOLS.values(), ids=PROTOCOLS)

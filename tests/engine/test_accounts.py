@@ -15,7 +15,6 @@ from kgbench.cli import run_report
 from kgbench.engine import (
     estimates,
     planning,
-    prices,
     spending,
 )
 from kgbench.errors import ModelSpecError, ResourceError
@@ -236,7 +235,7 @@ def test_failed_dialogues_can_be_left_alone(loopback):
 )
 def test_shipped_prices_are_for_the_providers_own_service(spec, known):
     """A dated snapshot has its model's price; another server or connector has none."""
-    found = prices.price_of(config.model_setup(spec), prices.declared())
+    found = spending.price_of(config.model_setup(spec), spending.declared_prices())
 
     assert (found is not None) == known
 
@@ -246,9 +245,9 @@ def test_the_newest_price_counts_and_cached_tokens_have_their_own(server, tmp_pa
     path = tmp_path / "prices.ttl"
     newer = TABLE.replace("2.00", "3.00").replace("2026-01-02", "2026-10-01")
     path.write_text(TABLE + newer[newer.index("<urn") :].replace("mine", "newer"))
-    newest = prices.price_of(plan_of(server).models[0], prices.declared(path))
+    newest = spending.price_of(plan_of(server).models[0], spending.declared_prices(path))
     assert (newest.input, newest.date) == (Decimal(3), "2026-10-01")
-    price = prices.price_of(config.model_setup("openai:gpt-4o"), prices.declared())
+    price = spending.price_of(config.model_setup("openai:gpt-4o"), spending.declared_prices())
 
     assert price.cost(Usage(1_000_000, 0, 400_000)) == Decimal("2.0")
     assert price.cost(Usage(None, None)) is None
@@ -269,7 +268,7 @@ def test_damaged_price_table_is_refused(tmp_path, text):
     path.write_text(text)
 
     with pytest.raises(ResourceError, match=r"mine\.ttl"):
-        prices.declared(path)
+        spending.declared_prices(path)
 
 
 def test_the_documented_price_table_is_one(tmp_path, repository):
@@ -278,14 +277,14 @@ def test_the_documented_price_table_is_one(tmp_path, repository):
     (table,) = re.findall(r"```turtle\n(.*?)```", page, re.DOTALL)
     (tmp_path / "ours.ttl").write_text(table)
 
-    assert "our-model" in {entry.name for entry in prices.declared(tmp_path / "ours.ttl")}
+    assert "our-model" in {entry.name for entry in spending.declared_prices(tmp_path / "ours.ttl")}
 
 
 def test_estimate_counts_what_is_still_to_do(server):
     """Complete dialogues are not estimated; several rounds give a range."""
     plan = planned("RdfSyntaxFixList-turtle", "openai:gpt-4o", "openai:x", iterations=3)
     asked = planning.exercises(plan)
-    whole = list(estimates.model_estimates(plan, set(), prices.declared(), asked))
+    whole = list(estimates.model_estimates(plan, set(), spending.declared_prices(), asked))
     rounds = whole[0].most.calls // whole[0].least.calls
 
     assert [one.dialogues for one in whole] == [3, 3]

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from kgbench.connectors.tool_source import ToolSource
+from kgbench.connectors.options import ToolSource
 from kgbench.errors import ProviderRefused
 from kgbench.store import open_store
 from kgbench.tool_calls import ToolOutcome

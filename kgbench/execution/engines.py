@@ -1,13 +1,142 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engines that parse documents and run queries for judges, by name."""
+"""The engines that parse documents and run queries for judges, by name, and what they share."""
 
 from __future__ import annotations
 
-from kgbench.errors import EvaluationError
-from kgbench.execution.graphs import InstalledGraphs
-from kgbench.model import Executor
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias
 
-ENGINES = {"oxigraph": "pyoxigraph", "rdflib": "rdflib"}
+from kgbench.characters import BOM
+from kgbench.errors import EvaluationError
+from kgbench.execution import documents, fresh_nodes, graph_changes
+from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs, Loaded
+from kgbench.model import Executor, QueryResult
+from kgbench.rdf import lexer
+from kgbench.rdf.prefixes import complete
+
+ENGINES: Final = {"oxigraph": "pyoxigraph", "rdflib": "rdflib"}
+MOST_VALUES = 1_500_000  # values of one result (rows times variables), about 200 MB as terms
+TRIPLE: Final = ("subject", "predicate", "object")
+"""The variables of a CONSTRUCT's rows."""
+
+Kind: TypeAlias = Literal["select", "results", "explore"]
+Run: TypeAlias = Callable[[Loaded, str, Mapping[str, str]], QueryResult]
+
+
+class QueryEngine(ABC, Generic[Loaded]):
+    """The frame of an engine: refusals, graphs of cases, and errors as results.
+
+    ``installed`` are the graphs that can be named; ``refusal`` returns why a query is never
+    executed (tests replace it to show that the sandbox does not depend on it). ``ERRORS`` are what
+    the engine raises for a query.
+    """
+
+    ERRORS: ClassVar[tuple[type[Exception], ...]]
+
+    def __init__(
+        self,
+        installed: InstalledGraphs | None = None,
+        refusal: Callable[[str], str | None] = lexer.refusal,
+    ) -> None:
+        self._refusal = refusal
+        self._graphs = GraphCache(installed or InstalledGraphs(), self._loaded)
+
+    def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Return the changes of a request; see :mod:`kgbench.execution.graph_changes`."""
+        return self._answer(graph_changes.refusal(text), self._changed, text, graph, prefixes)
+
+    def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Return the rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
+        run = partial(self._queried, "select")
+        result = self._answer(self._refusal(query), run, query, graph, prefixes)
+        if result.boolean is not None:
+            return QueryResult(error=lexer.NO_QUERY, refused=True)
+        return result
+
+    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Return the rows of a SELECT or the value of an ASK; see :class:`kgbench.model.Executor`.
+
+        A replaced ``refusal`` takes precedence over the rule about forms of queries.
+        """
+        refused = self._refusal(query)
+        if refused == lexer.NO_QUERY:
+            refused = lexer.result_refusal(query)
+        return self._answer(refused, partial(self._queried, "results"), query, graph, prefixes)
+
+    def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
+        """Return the same as :meth:`results`, or the triples of a CONSTRUCT."""
+        refused = self._refusal(query)
+        if refused == lexer.NO_QUERY:
+            refused = lexer.exploring_refusal(query)
+        return self._answer(refused, partial(self._queried, "explore"), query, graph, prefixes)
+
+    def _answer(
+        self,
+        refused: str | None,
+        run: Run[Loaded],
+        text: str,
+        graph: str,
+        prefixes: Mapping[str, str],
+    ) -> QueryResult:
+        if refused is not None:
+            return QueryResult(error=refused, refused=True)
+        loaded, known, text = self._graphs[graph], complete(prefixes), text.removeprefix(BOM)
+        try:
+            documents.refuse_surrogates(text)
+            return run(loaded, text, known)
+        except MemoryError:
+            raise
+        except self.ERRORS as error:
+            return QueryResult(error=self._message(error, text, known))
+
+    @staticmethod
+    @abstractmethod
+    def _loaded(graph: GraphText) -> Loaded:
+        """Return a graph in the form that the engine queries."""
+
+    @abstractmethod
+    def _queried(
+        self, kind: Kind, loaded: Loaded, query: str, known: Mapping[str, str]
+    ) -> QueryResult:
+        """Execute a query that is not refused; raises any of ``ERRORS``."""
+
+    @abstractmethod
+    def _changed(self, loaded: Loaded, text: str, known: Mapping[str, str]) -> QueryResult:
+        """Execute a request that is not refused; raises any of ``ERRORS``."""
+
+    def _message(self, error: Exception, query: str, known: Mapping[str, str]) -> str:  # noqa: ARG002 - of others
+        """Return the message of an error about ``query``."""
+        return str(error) or type(error).__name__
+
+
+def as_rows(
+    names: Sequence[str],
+    solutions: Iterable[Any],
+    write: Callable[[Any, Callable[[str], str]], str],
+) -> QueryResult:
+    """Convert solutions to a result with N-Triples terms, up to :data:`MOST_VALUES`.
+
+    ``write`` writes a term; its second argument numbers labels of blank nodes by occurrence,
+    because engines generate them.
+    """
+    shown = [n for n, name in enumerate(names) if not name.startswith(fresh_nodes.HIDDEN)]
+    if len(shown) < len(names):
+        solutions = ([solution[n] for n in shown] for solution in solutions)
+    variables = tuple(names[n] for n in shown)
+    most = MOST_VALUES // max(len(variables), 1)
+    rows: list[tuple[str | None, ...]] = []
+    labels: dict[str, str] = {}
+
+    def number(label: str) -> str:
+        return labels.setdefault(label, f"_:b{len(labels)}")
+
+    for solution in solutions:
+        if len(rows) == most:
+            return QueryResult(variables, error=f"the result has more than {most} rows")
+        rows.append(tuple([None if term is None else write(term, number) for term in solution]))
+    return QueryResult(variables, tuple(rows))
 
 
 def engine(name: str, installed: InstalledGraphs | None = None) -> Executor:

@@ -18,14 +18,12 @@ import pyoxigraph as ox
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 from kgbench.execution import casts, documents, fresh_nodes, graph_changes, scope
-from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
+from kgbench.execution.engines import TRIPLE, Kind, QueryEngine, as_rows
+from kgbench.execution.graphs import GraphText
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer, triple_terms
 from kgbench.rdf.prefixes import complete
 
-MOST_VALUES = 1_500_000  # values of one result (rows times variables), about 200 MB as terms
-TRIPLE = ("subject", "predicate", "object")
-"""The variables of a CONSTRUCT's rows."""
 DEEPEST = (
     400  # nested brackets; the engine's recursive parser overflows its stack at thrice as many
 )
@@ -49,21 +47,11 @@ _LINE = re.compile(
 )
 
 
-class OxigraphExecutor:
-    """An implementation of :class:`kgbench.model.Executor` with pyoxigraph.
+class OxigraphExecutor(QueryEngine[ox.Store]):
+    """An implementation of :class:`kgbench.model.Executor` with pyoxigraph."""
 
-    ``installed`` are the graphs that can be named; ``refusal`` returns why a query is never
-    executed (tests replace it to show that the sandbox does not depend on it).
-    """
-
-    def __init__(
-        self,
-        installed: InstalledGraphs | None = None,
-        refusal: Callable[[str], str | None] = lexer.refusal,
-    ) -> None:
-        self._refusal = refusal
-        self._graphs = GraphCache(installed or InstalledGraphs(), _store)
-        self._nothing = ox.Store()
+    ERRORS = (SyntaxError, *_EVALUATION_ERRORS)
+    _nothing = ox.Store()
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
         """Return the distinct triples of a document's default graph, or the parser's message."""
@@ -92,84 +80,56 @@ class OxigraphExecutor:
             return None  # evaluation began, so the grammar has accepted the query
         return None
 
-    def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the changes of a request; see :mod:`kgbench.execution.graph_changes`."""
-        refused = graph_changes.refusal(text)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        known = complete(prefixes)
-        store = self._graphs[graph]
-        text = text.removeprefix(BOM)
+    def _changed(self, loaded: ox.Store, text: str, known: Mapping[str, str]) -> QueryResult:
+        _refuse_deep(text)
         try:
-            _refuse_unreadable(text)
-            return graph_changes.changes(store, text, known, casts.FUNCTIONS)
+            return graph_changes.changes(loaded, text, known, casts.FUNCTIONS)
         except SyntaxError as error:
             return QueryResult(error=_update_error(text, str(error), known))
-        except _EVALUATION_ERRORS as error:
-            return QueryResult(error=str(error))
 
-    def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
-        refused = self._refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        result = self._result(query, graph, prefixes, {})
-        if result.boolean is not None:
-            return QueryResult(error=lexer.NO_QUERY, refused=True)
-        return result
-
-    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the rows of a SELECT or the value of an ASK; see :class:`kgbench.model.Executor`.
-
-        A replaced ``refusal`` takes precedence over the rule about forms of queries.
-        """
-        refused = self._refusal(query)
-        if refused == lexer.NO_QUERY:
-            refused = lexer.result_refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        return self._result(query, graph, prefixes, casts.FUNCTIONS)
-
-    def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the same as :meth:`results`, or the triples of a CONSTRUCT."""
-        refused = self._refusal(query)
-        if refused == lexer.NO_QUERY:
-            refused = lexer.exploring_refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        return self._result(query, graph, prefixes, casts.FUNCTIONS, constructs=True)
-
-    def _result(
-        self,
-        query: str,
-        graph: str,
-        prefixes: Mapping[str, str],
-        functions: Mapping[ox.NamedNode, Callable[..., ox.Literal | None]],
-        *,
-        constructs: bool = False,
+    def _queried(
+        self, kind: Kind, loaded: ox.Store, query: str, known: Mapping[str, str]
     ) -> QueryResult:
-        known = complete(prefixes)
-        store = self._graphs[graph]
-        query = query.removeprefix(BOM)
+        _refuse_deep(query)
+        results = self._run(loaded, query, known, {} if kind == "select" else casts.FUNCTIONS)
+        if isinstance(results, ox.QueryBoolean):
+            return QueryResult(boolean=bool(results))
+        if isinstance(results, ox.QuerySolutions):
+            return rows(results)
+        if kind != "explore":
+            return QueryResult(error=lexer.NO_RESULT_QUERY, refused=True)
+        triples = as_rows(TRIPLE, results, _written)  # may contain duplicates
+        return replace(triples, rows=tuple(dict.fromkeys(triples.rows)))
+
+    def _message(self, error: Exception, query: str, known: Mapping[str, str]) -> str:
+        if not isinstance(error, SyntaxError):
+            return str(error)
+        missing = lexer.undeclared(query, known)
+        return (
+            f"the prefix '{missing[0]}:' is not declared"
+            if missing
+            else _rephrased(query, str(error))
+        )
+
+    @staticmethod
+    def _loaded(graph: GraphText) -> ox.Store:
+        store = ox.Store()
         try:
-            _refuse_unreadable(query)
-            results = self._run(store, query, known, functions)
-            if isinstance(results, ox.QueryTriples) and not constructs:
-                return QueryResult(error=lexer.NO_RESULT_QUERY, refused=True)
-            return _results(results)
-        except SyntaxError as error:
-            missing = lexer.undeclared(query, known)
-            if missing:
-                return QueryResult(error=f"the prefix '{missing[0]}:' is not declared")
-            return QueryResult(error=_rephrased(query, str(error)))
-        except _EVALUATION_ERRORS as error:
-            return QueryResult(error=str(error))
+            store.bulk_load(
+                input=graph.text.encode("utf-8"),
+                format=ox_format(graph.rdf_format),
+                base_iri=documents.BASE_IRI,
+            )
+        except (SyntaxError, ValueError) as error:
+            raise EvaluationError(f"the graph of the case does not parse: {error}") from error
+        return store
 
     @staticmethod
     def _check_update(update: str, known: Mapping[str, str]) -> str | None:
         """Return the syntax error of an update; an undeclared prefix is one, too."""
         try:
-            _refuse_unreadable(update)
+            documents.refuse_surrogates(update)
+            _refuse_deep(update)
             if graph_changes.refusal(update) == lexer.ASKS_ELSEWHERE:
                 update = lexer.without_service(update)
             if (refused := graph_changes.refusal(update)) not in {None, graph_changes.NO_CHANGE}:
@@ -185,7 +145,8 @@ class OxigraphExecutor:
 
     def _checkable(self, query: str) -> str:
         """Return ``query`` without SERVICE, which must not reach the engine even for a check."""
-        _refuse_unreadable(query)
+        documents.refuse_surrogates(query)
+        _refuse_deep(query)
         if self._refusal(query) == lexer.ASKS_ELSEWHERE:
             query = lexer.without_service(query)
             if lexer.refusal(query) == lexer.ASKS_ELSEWHERE:
@@ -247,7 +208,7 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
         documents.refuse_surrogates(text)
         if rdf_format == "xml":
             text = documents.check_xml(text)
-        parsed = ox.parse(text.encode("utf-8"), _format(rdf_format), base_iri=documents.BASE_IRI)
+        parsed = ox.parse(text.encode("utf-8"), ox_format(rdf_format), base_iri=documents.BASE_IRI)
         quads: Iterable[ox.Quad] = parsed
         if rdf_format == "json-ld":  # the only format here with named graphs
             default = ox.DefaultGraph()
@@ -259,7 +220,7 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
     except (SyntaxError, ValueError) as error:
         if _LONG_STRING in str(error) and (short := documents.with_short_strings(text)) != text:
             return _parsed(short, rdf_format)
-        return ParsedGraph(None, _message(text, error, rdf_format))
+        return ParsedGraph(None, _parse_error(text, error, rdf_format))
     assert lines is not None
     triples = lines.decode("utf-8").split("\n")[:-1]
     return ParsedGraph(tuple(dict.fromkeys(documents.relabel(triples))))
@@ -275,7 +236,8 @@ def _update_error(update: str, message: str, known: Mapping[str, str]) -> str:
     return _rephrased(update, message)
 
 
-def _format(rdf_format: str) -> ox.RdfFormat:
+def ox_format(rdf_format: str) -> ox.RdfFormat:
+    """Return the format called ``rdf_format``; raises :class:`~kgbench.errors.EvaluationError`."""
     try:
         return _FORMATS[rdf_format]
     except KeyError:
@@ -283,67 +245,27 @@ def _format(rdf_format: str) -> ox.RdfFormat:
         raise EvaluationError(f"there is no format '{rdf_format}' (but {known})") from None
 
 
-def _refuse_unreadable(query: str) -> None:
-    """Refuse a query with surrogates, or one whose nesting would overflow the engine's stack."""
-    documents.refuse_surrogates(query)
+def _refuse_deep(query: str) -> None:
+    """Refuse a query whose nesting would overflow the engine's stack."""
     if lexer.is_deeper(query, DEEPEST):
         raise documents.RefusedDocument(f"brackets are nested deeper than {DEEPEST} levels")
 
 
-def _store(graph: GraphText) -> ox.Store:
-    store = ox.Store()
-    try:
-        store.bulk_load(
-            input=graph.text.encode("utf-8"),
-            format=_format(graph.rdf_format),
-            base_iri=documents.BASE_IRI,
-        )
-    except (SyntaxError, ValueError) as error:
-        raise EvaluationError(f"the graph of the case does not parse: {error}") from error
-    return store
-
-
 def rows(solutions: ox.QuerySolutions) -> QueryResult:
-    """Convert solutions to a result with N-Triples terms, up to :data:`MOST_VALUES`."""
+    """Convert solutions to a result with N-Triples terms."""
     names = [variable.value for variable in solutions.variables]
-    shown = [name for name in names if not name.startswith(fresh_nodes.HIDDEN)]
-    if len(shown) == len(names):
-        return _as_rows(tuple(names), solutions)
-    return _as_rows(tuple(shown), ([solution[name] for name in shown] for solution in solutions))
+    return as_rows(names, solutions, _written)
 
 
-def _results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> QueryResult:
-    if isinstance(results, ox.QueryBoolean):
-        return QueryResult(boolean=bool(results))
-    if isinstance(results, ox.QuerySolutions):
-        return rows(results)
-    triples = _as_rows(TRIPLE, results)  # may contain duplicates
-    return replace(triples, rows=tuple(dict.fromkeys(triples.rows)))
+def _written(term: object, number: Callable[[str], str]) -> str:
+    if isinstance(term, ox.BlankNode):
+        return number(term.value)
+    if isinstance(term, ox.Triple):
+        return triple_terms.to_ntriples(term, lambda part: _written(part, number))
+    return str(term)
 
 
-def _as_rows(variables: tuple[str, ...], solutions: Iterable[Iterable[object]]) -> QueryResult:
-    most = MOST_VALUES // max(len(variables), 1)
-    rows_: list[tuple[str | None, ...]] = []
-    labels: dict[str, str] = {}
-
-    def leaf(term: object) -> str:
-        if isinstance(term, ox.BlankNode):  # labels are generated: number them by occurrence
-            return labels.setdefault(term.value, f"_:b{len(labels)}")
-        return str(term)
-
-    def written(term: object) -> str | None:
-        if isinstance(term, ox.Triple):
-            return triple_terms.to_ntriples(term, leaf)
-        return None if term is None else leaf(term)
-
-    for solution in solutions:
-        if len(rows_) == most:
-            return QueryResult(variables, error=f"the result has more than {most} rows")
-        rows_.append(tuple([written(term) for term in solution]))
-    return QueryResult(variables, tuple(rows_))
-
-
-def _message(text: str, error: Exception, rdf_format: str) -> str:
+def _parse_error(text: str, error: Exception, rdf_format: str) -> str:
     """Return the error of a document, with line and column if they are known."""
     message = str(error.msg if isinstance(error, SyntaxError) else error)
     if rdf_format == "json-ld" and "LoadDocumentCallback" in message:

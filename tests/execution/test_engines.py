@@ -8,8 +8,8 @@ import pytest
 
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
+from kgbench.execution import engines, oxigraph
 from kgbench.execution import graphs as graph_cache
-from kgbench.execution import oxigraph, rdflib_engine
 from kgbench.execution.engines import engine, engine_label
 from kgbench.execution.graphs import GraphCache, InstalledGraphs
 from kgbench.rdf import lexer
@@ -243,8 +243,7 @@ def test_from_loads_nothing(executor, tmp_path):
 
 def test_too_many_rows_are_an_error(executor, monkeypatch):
     """A result with more values than the limit is an error without rows."""
-    monkeypatch.setattr(oxigraph, "MOST_VALUES", 6)
-    monkeypatch.setattr(rdflib_engine, "MOST_VALUES", 6)
+    monkeypatch.setattr(engines, "MOST_VALUES", 6)
     result = executor.select("SELECT * { ?s ?p ?o }", GRAPH, {})
     assert (result.rows, result.error) == ((), "the result has more than 2 rows")
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -46,8 +45,6 @@ from kgbench.tool_servers.servers import ToolServers
 
 _SWITCH = 0.0005  # seconds
 _REMEMBERED = 20_000  # catalogue entries and task executions
-_switching = threading.Lock()
-_intervals: list[float] = []  # the switch interval at the begin of each open session
 
 
 class Run:
@@ -265,17 +262,12 @@ def _short_switch_interval() -> Iterator[None]:
     With the default interval of 5 ms each return waits that long for the event loop, which costs a
     tenth of the run time when answers come immediately.
     """
-    with _switching:
-        _intervals.append(sys.getswitchinterval())
-        sys.setswitchinterval(min(_intervals[0], _SWITCH))
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(min(usual, _SWITCH))
     try:
         yield
     finally:
-        with _switching:
-            usual = _intervals[0]
-            _intervals.pop()
-            if not _intervals:  # sessions may end in another order than they began
-                sys.setswitchinterval(usual)
+        sys.setswitchinterval(usual)
 
 
 @contextmanager

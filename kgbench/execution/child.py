@@ -76,7 +76,7 @@ class _Judge:
             self._cases.clear()
         if "case" in request:
             self._received += 1
-            self._cases[request["number"]] = self._received, frames.case_from_json(request["case"])
+            self._cases[request["number"]] = self._received, Case(**request["case"])
         serial, case = self._cases[request["number"]]
         self._board.leave()
         key = _key_of(serial, request)
@@ -158,7 +158,7 @@ def _run_tool(
     """Run a tool of ``case``; return its result and the seconds that it took."""
     started = time.monotonic()
     result = cast("ToolModule", module).use(case, request["use"], request["arguments"], executor)
-    return {"result": frames.result_to_json(result), "seconds": time.monotonic() - started}
+    return {"result": result, "seconds": time.monotonic() - started}
 
 
 def _checked(verdict: Verdict) -> Verdict:

@@ -17,8 +17,16 @@ from kgbench.tool_calls import ToolOutcome, ToolResult
 
 def encode(message: Json) -> bytes:
     """Encode ``message`` as the payload of a frame; :func:`decode` reverses it."""
-    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), default=_as_json)
     return text.encode("utf-8", "surrogatepass")
+
+
+def _as_json(value: object) -> dict[str, Json]:
+    if isinstance(value, Case | ToolResult):
+        return {name: getattr(value, name) for name in value.__slots__}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def decode(payload: bytes) -> Json:
@@ -26,33 +34,10 @@ def decode(payload: bytes) -> Json:
     return json.loads(payload.decode("utf-8", "surrogatepass"))
 
 
-def case_to_json(case: Case) -> dict[str, Json]:
-    """Convert a case to JSON; :func:`case_from_json` reverses it."""
-    return {
-        "iri": case.iri,
-        "suite": case.suite,
-        "task_class": case.task_class,
-        "parameters": dict(case.parameters),
-        "data": dict(case.data),
-        "digest": case.digest,
-        "uid": case.uid,
-    }
-
-
-def case_from_json(value: Mapping[str, Any]) -> Case:
-    """Restore a case from :func:`case_to_json`."""
-    return Case(**value)
-
-
 def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
     """Convert a verdict to JSON; :func:`verdict_from_json` reverses it."""
-    return {
-        "scores": dict(verdict.scores),
-        "infos": dict(verdict.infos),
-        "outcome": verdict.outcome,
-        "next_prompt": verdict.next_prompt,
-        "feedback": verdict.feedback,
-    }
+    fields = {name: getattr(verdict, name) for name in Verdict.__slots__}
+    return {**fields, "scores": dict(verdict.scores), "infos": dict(verdict.infos)}
 
 
 def verdict_from_json(value: Mapping[str, Any]) -> Verdict:
@@ -60,11 +45,6 @@ def verdict_from_json(value: Mapping[str, Any]) -> Verdict:
     return Verdict(**{**value, "outcome": Outcome(value["outcome"])})
 
 
-def result_to_json(result: ToolResult) -> dict[str, Json]:
-    """Convert a tool's result to JSON; :func:`result_from_json` reverses it."""
-    return {"text": result.text, "outcome": result.outcome}
-
-
 def result_from_json(value: Mapping[str, Any]) -> ToolResult:
-    """Restore a tool's result from :func:`result_to_json`."""
+    """Restore a tool's result from its JSON."""
     return ToolResult(value["text"], ToolOutcome(value["outcome"]))

@@ -83,7 +83,11 @@ class RdflibExecutor(QueryEngine["Graph"]):
             return graph_changes.result(_changes(loaded, text, known))
 
     def _queried(
-        self, kind: Kind, loaded: Graph, query: str, known: Mapping[str, str]
+        self,
+        kind: Kind,  # noqa: ARG002 - the frame has refused what does not fit
+        loaded: Graph,
+        query: str,
+        known: Mapping[str, str],
     ) -> QueryResult:
         with _quietly():
             result = fresh_nodes.execute(

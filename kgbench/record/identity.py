@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -22,44 +21,34 @@ from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 
 
-@dataclass(frozen=True, slots=True)
-class Ingredients:
-    """The identity of a stored dialogue; ``prompt`` and ``case`` are digests.
+class Ingredients(NamedTuple):
+    """The identity of a stored dialogue, by ingredient; prompt and case are digests.
 
-    ``request_parameters`` are the sampling parameters and options of the model.
+    ``models`` are the id and the label of its model, ``label`` is that of its task.
     """
 
     dialogue: str
-    scheme: int
-    model: str
-    model_id: str
-    model_label: str
-    request_parameters: Json
+    models: frozenset[str]
     label: str
-    task_class: str
-    parameters: Json
-    case: str
     iteration: int
-    prompt: str
+    values: Mapping[str, Json]
 
 
 def ingredients(store: Store, graph: str) -> Iterator[Ingredients]:
     """Yield the ingredients of all dialogues in a run's graph."""
     for r in store.query(fill("ingredients.rq", graph=graph, catalogue=store.iris.catalogue)):
-        yield Ingredients(
-            dialogue=r["dialogue"].value,
-            scheme=int(r["scheme"].value),
-            model=r["model"].value,
-            model_id=r["modelId"].value,
-            model_label=r["modelLabel"].value,
-            request_parameters={} if r["asked"] is None else json.loads(r["asked"].value),
-            label=r["label"].value,
-            task_class=r["class"].value,
-            parameters=json.loads(r["parameters"].value),
-            case=r["case"].value,
-            iteration=int(r["iteration"].value),
-            prompt=r["text"].value.rpartition("/")[2],
-        )
+        values = {
+            "digest scheme": int(r["scheme"].value),
+            "task version": r["class"].value,
+            "task parameters": json.loads(r["parameters"].value),
+            "case": r["case"].value,
+            "prompt": r["text"].value.rpartition("/")[2],
+            "sampling": {} if r["asked"] is None else json.loads(r["asked"].value),
+            "model": r["model"].value,
+        }
+        models = frozenset((r["modelId"].value, r["modelLabel"].value))
+        iteration = int(r["iteration"].value)
+        yield Ingredients(r["dialogue"].value, models, r["label"].value, iteration, values)
 
 
 class Configuration(NamedTuple):

@@ -99,9 +99,9 @@ class RunPass:
             for (dialogue, case), judged_verdicts in zip(part, verdicts, strict=True):
                 recorded_scores = before.get(dialogue.iri, {})
                 self._note(recorded_scores, renamed)
-                earlier = comparison.rename_metrics(recorded_scores, renamed)
-                if self._policy is not None:
-                    earlier = comparison.select_metrics(earlier, names)
+                earlier = comparison.rename_metrics(
+                    recorded_scores, renamed, None if self._policy is None else names
+                )
                 new = comparison.missing_metrics(
                     names, held_today, is_evaluated=self._policy is None and dialogue.iri in before
                 )

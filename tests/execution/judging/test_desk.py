@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
 import signal
@@ -68,7 +69,7 @@ def answers(monkeypatch, board):
 def asked(answer, number=0, expired=None, *, known=False, task_class="Probe"):
     """Return a request about a case, which it contains unless ``known``."""
     message = {"answers": [answer], "expired": expired or {}, "number": number}
-    held = frames.case_to_json(case(number, task_class=task_class))
+    held = json.loads(frames.encode(case(number, task_class=task_class)))
     return message if known else message | {"case": held}
 
 

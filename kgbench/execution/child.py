@@ -22,8 +22,8 @@ from typing import Any, cast
 from kgbench.characters import BOM
 from kgbench.children import answering, lockdown
 from kgbench.execution import frames, on_variants
+from kgbench.execution.engines import InstalledGraphs
 from kgbench.execution.engines import engine as make_engine
-from kgbench.execution.graphs import InstalledGraphs
 from kgbench.execution.watched import SharedStatus, WatchedExecutor
 from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
 from kgbench.policies import within_rows

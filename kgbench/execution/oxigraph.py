@@ -4,6 +4,9 @@
 Relative IRIs are resolved against :data:`~kgbench.execution.documents.BASE_IRI`. An undeclared
 prefix is not a syntax error, as in rdflib, although Oxigraph's grammar rejects it: the query passes
 the check and fails when it is executed.
+
+The engine checks scope and grammar in one pass and often reports only the position. If it accepts a
+query after the variables are changed so that none can be out of scope, the grammar was correct.
 """
 
 from __future__ import annotations
@@ -12,16 +15,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import casts, documents, fresh_nodes, graph_changes, scope
-from kgbench.execution.engines import TRIPLE, Kind, QueryEngine, as_rows
-from kgbench.execution.graphs import GraphText
+from kgbench.execution import casts, documents, fresh_nodes, graph_changes
+from kgbench.execution.engines import TRIPLE, GraphText, QueryEngine, Question, as_rows
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer, triple_terms
+from kgbench.rdf.lexer import Kind, tokens
 from kgbench.rdf.prefixes import complete
 
 DEEPEST = (
@@ -45,6 +49,19 @@ _MARK = re.compile(r'(?<![^ ])"[^"\s]+"(?=,|$)')
 _LINE = re.compile(
     r"Parser error (?:at|between) line (\d+) (?:column|between columns) (\d+)[^:]*: "
 )
+
+
+SCOPE_ERROR: Final = "error of scope"
+
+_HINTS: Final = {
+    "contains a variable that is unbound": "SELECT names a variable that is neither grouped nor "
+    "aggregated, although the query groups or aggregates",
+    "overrides an existing variable": "SELECT gives a value to a variable that has one already",
+    "SELECT * is not authorized": "SELECT * does not go with GROUP BY",
+}
+_OTHER: Final = "a variable is given a value, or selected, where its scope does not allow it"
+_ENDS: Final = frozenset(("WHERE", "FROM", "{"))
+_PASSED: Final = frozenset((Kind.BLANK, Kind.COMMENT))
 
 
 class OxigraphExecutor(QueryEngine[ox.Store]):
@@ -88,7 +105,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
             return QueryResult(error=_update_error(text, str(error), known))
 
     def _queried(
-        self, kind: Kind, loaded: ox.Store, query: str, known: Mapping[str, str]
+        self, kind: Question, loaded: ox.Store, query: str, known: Mapping[str, str]
     ) -> QueryResult:
         _refuse_deep(query)
         results = self._run(loaded, query, known, {} if kind == "select" else casts.FUNCTIONS)
@@ -182,7 +199,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
             return True
 
         match = _AT.match(message)
-        explanation = scope.explain_scope(query, message, accepts) if match else None
+        explanation = explain_scope(query, message, accepts) if match else None
         if match is None or explanation is None:
             return _rephrased(query, message)
         return f"line {match.group(1)}, column {match.group(2)}: {explanation}"
@@ -301,3 +318,48 @@ def _rephrased(query: str, message: str) -> str:
     marks = list(dict.fromkeys(_MARK.findall(match.group(3))))[:12]
     tail = f" instead of {' or '.join(marks)}" if marks else ""
     return f"line {line}, column {column}: syntax error, {stands} here{tail}"
+
+
+def explain_scope(query: str, message: str, accepts: Callable[[str], bool]) -> str | None:
+    """Describe the scope error in ``query``; ``None`` if the error is one of grammar.
+
+    ``message`` is the engine's message, ``accepts`` returns whether the engine accepts a query.
+    """
+    free = without_scope_errors(query)
+    if free == query or not accepts(free):
+        return None
+    hint = next((text for pattern, text in _HINTS.items() if pattern in message), _OTHER)
+    return f"{SCOPE_ERROR}, {hint}"
+
+
+def without_scope_errors(query: str) -> str:
+    """Return ``query`` changed so that no rule of scope can be violated, with the same grammar.
+
+    Each variable of a SELECT clause, and each variable after AS, becomes a new variable; variables
+    in the expressions of a SELECT clause become numbers.
+
+    >>> without_scope_errors("SELECT ?a (COUNT(?b) AS ?c) { BIND(?d AS ?a) }")
+    'SELECT (1 AS ?free0) (COUNT(1) AS ?free1) { BIND(?d AS ?free2) }'
+    """
+    pieces: list[str] = []
+    selecting = False
+    level = new = 0
+    before = ""
+    for token in tokens(query):
+        text, word = token.text, token.text.upper()
+        if word == "SELECT" and token.kind is Kind.WORD:
+            selecting, level = True, 0
+        elif selecting and level == 0 and word in _ENDS:
+            selecting = False
+        elif selecting and text in "()" and token.kind is Kind.MARK:
+            level += 1 if text == "(" else -1
+        if token.kind is Kind.VARIABLE and before == "AS":
+            text, new = f"?free{new}", new + 1
+        elif selecting and level == 0 and (token.kind is Kind.VARIABLE or text == "*"):
+            text, new = f"(1 AS ?free{new})", new + 1
+        elif selecting and token.kind is Kind.VARIABLE:
+            text = "1"
+        if token.kind not in _PASSED:
+            before = word
+        pieces.append(text)
+    return "".join(pieces)

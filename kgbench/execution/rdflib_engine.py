@@ -19,8 +19,14 @@ import pyoxigraph as ox
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 from kgbench.execution import documents, fresh_nodes, graph_changes
-from kgbench.execution.engines import TRIPLE, Kind, QueryEngine, as_rows
-from kgbench.execution.graphs import GraphText, InstalledGraphs
+from kgbench.execution.engines import (
+    TRIPLE,
+    GraphText,
+    InstalledGraphs,
+    QueryEngine,
+    Question,
+    as_rows,
+)
 from kgbench.execution.oxigraph import ox_format
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.vocab import XSD
@@ -84,7 +90,7 @@ class RdflibExecutor(QueryEngine["Graph"]):
 
     def _queried(
         self,
-        kind: Kind,  # noqa: ARG002 - the frame has refused what does not fit
+        kind: Question,  # noqa: ARG002 - the frame has refused what does not fit
         loaded: Graph,
         query: str,
         known: Mapping[str, str],

@@ -15,13 +15,16 @@ from __future__ import annotations
 import concurrent.futures
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from kgbench.execution import query_traits, scope
+from kgbench.execution import oxigraph
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import judge_dialogues
 from kgbench.model import Case, Dialogue, Json, Outcome, Verdict
+from kgbench.policies.ties import parse_ranking
 from kgbench.rdf import lexer
+from kgbench.rdf.lexer import Kind, Token, tokens
 from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation.comparison import UNEXPLAINED, DialogueScores, is_same_value
 from kgbench.tasks import catalogue
@@ -155,7 +158,7 @@ def _difference(k: int, ours: Verdict, theirs: Verdict, engines: tuple[str, str]
     accepted = [_accepted(ours), _accepted(theirs)]
     if accepted == [False, True]:
         message = _message(ours)
-        rule = SCOPE if scope.ERROR in message else STRICTER
+        rule = SCOPE if oxigraph.SCOPE_ERROR in message else STRICTER
         return f"{rule}: {here} refuses the answer of round {k}: {message}"
     if accepted == [True, False]:
         return f"{LAXER}: {there} refuses the answer of round {k}: {_message(theirs)}"
@@ -215,7 +218,7 @@ def proven_cause(
         return f"{LIMIT}: the query of the answer takes too long here"
     if error and any(value > 0 for seen in before.values() for value in seen.scores.values()):
         return f"{REFUSED}: the engine does not execute the answer: {_line(error)}"
-    causes = [trait for trait in _traits(case, verdict) if trait.startswith(query_traits.LIMIT)]
+    causes = [trait for trait in _traits(case, verdict) if trait.startswith(UNORDERED)]
     cut = verdict.infos.get("tieAtLimit") or ()
     causes += [f"{TIE}: rows tie where the LIMIT of the {name} cuts" for name in cut]
     return causes[0] + _sizes(verdict, noted) if causes else None
@@ -244,7 +247,7 @@ def likely_cause(
 
 def _traits(case: Case, verdict: Verdict) -> list[str]:
     """Return the features of the queries that engines treat differently."""
-    traits_by_query = [query_traits.traits(text) for _, text in _queries(case, verdict)]
+    traits_by_query = [traits(text) for _, text in _queries(case, verdict)]
     return [trait for of_query in traits_by_query for trait in of_query]
 
 
@@ -279,3 +282,54 @@ def _line(message: Json) -> str:
 
 
 _LONGEST: Final = 200
+
+
+UNORDERED: Final = "limit without order"
+PATH: Final = "property path"
+COUNT: Final = "count of all"
+ORDER: Final = "order of terms"
+
+_WORDS: Final = {
+    UNORDERED: "UNORDERED without ORDER BY leaves the choice of rows to the engine",
+    PATH: "paths of any length count their solutions once in SPARQL 1.1, and not in all engines",
+    COUNT: "COUNT(*) with optional parts is counted otherwise by some engines",
+    ORDER: "< and > between IRIs are errors in SPARQL 1.1, and not in all engines",
+}
+_SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
+_LONG: Final = frozenset("*+")
+
+
+def traits(query: str) -> list[str]:
+    """Return the traits of ``query`` with their reasons, the most likely first.
+
+    >>> traits("SELECT ?x { ?x ?p ?y } UNORDERED 1")
+    ['limit without order: UNORDERED without ORDER BY leaves the choice of rows to the engine']
+    """
+    return [f"{name}: {_WORDS[name]}" for name in _names(query)]
+
+
+def _names(query: str) -> Iterator[str]:
+    read = [token for token in tokens(query) if token.kind not in _SILENT]
+    ranking = parse_ranking(query)
+    if ranking is not None and not ranking.keys:
+        yield UNORDERED
+    if any(_ends_step(one) and other.text in _LONG for one, other in pairwise(read)):
+        yield PATH
+    triples = zip(read, read[1:], read[2:], strict=False)
+    if any(two.text in "<>" and _is_variable(one, three) for one, two, three in triples):
+        yield ORDER
+    if any(_is_count(*three) for three in zip(read, read[1:], read[2:], strict=False)):
+        yield COUNT
+
+
+def _ends_step(token: Token) -> bool:
+    """Return whether a path step may end here, so that a following ``*`` or ``+`` repeats it."""
+    return token.kind in {Kind.IRI, Kind.NAME}
+
+
+def _is_variable(*pair: Token) -> bool:
+    return all(token.kind is Kind.VARIABLE for token in pair)
+
+
+def _is_count(word: Token, mark: Token, star: Token) -> bool:
+    return word.text.upper() == "COUNT" and mark.text == "(" and star.text == "*"

@@ -10,13 +10,13 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from kgbench.config.specs import WITHOUT_PROVIDER
-from kgbench.connectors import find, replay
+from kgbench.connectors import Connector, find, replay
 from kgbench.connectors.batches import Batches, open_batches
 from kgbench.connectors.calls import Caller
 from kgbench.engine import estimates, planning
 from kgbench.engine.batch_client import BatchClient
 from kgbench.engine.batch_rounds import BatchRounds, abandon, refuse_beside
-from kgbench.engine.calls import PASSES, Channel, Connector, ModelClient, RetryPolicy
+from kgbench.engine.calls import PASSES, Channel, ModelClient, RetryPolicy
 from kgbench.engine.conversation import Conversation, DialogueResult, Ending
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.engine.preflight import first_calls

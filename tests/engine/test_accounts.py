@@ -21,6 +21,7 @@ from kgbench.errors import ModelSpecError, ResourceError
 from kgbench.model import Usage
 from kgbench.record import accounts, reading
 from kgbench.store import open_store
+from tests.support.prices import price_table
 from tests.support.runs import hold, planned
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer, fixed
@@ -28,14 +29,7 @@ from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.validation import assert_conforms
 
 LABEL = "RdfFriendCount-turtle-1"
-TABLE = """
-@prefix kgb: <https://w3id.org/kgbench/ns#> .
-@prefix dcterms: <http://purl.org/dc/terms/> .
-@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-<urn:x:mine> a kgb:Price ; skos:notation "loopback" ; kgb:inputPrice 2.00 ; kgb:outputPrice 10.5 ;
-    dcterms:date "2026-01-02"^^xsd:date ; dcterms:source <https://example.org/prices> .
-"""
+TABLE = price_table("loopback", read="2.00", written="10.5")
 
 
 @pytest.fixture
@@ -235,7 +229,7 @@ def test_the_newest_price_counts_and_cached_tokens_have_their_own(server, tmp_pa
     """Of several prices the latest is used; cached tokens are not charged at the full one."""
     path = tmp_path / "prices.ttl"
     newer = TABLE.replace("2.00", "3.00").replace("2026-01-02", "2026-10-01")
-    path.write_text(TABLE + newer[newer.index("<urn") :].replace("mine", "newer"))
+    path.write_text(TABLE + newer[newer.index("<urn") :].replace("x:loopback", "x:newer"))
     newest = spending.price_of(plan_of(server).models[0], spending.declared_prices(path))
     assert (newest.input, newest.date) == (Decimal(3), "2026-10-01")
     price = spending.price_of(config.model_setup("openai:gpt-4o"), spending.declared_prices())

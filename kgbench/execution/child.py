@@ -24,7 +24,7 @@ from kgbench.children import answering, lockdown
 from kgbench.execution import frames, on_variants
 from kgbench.execution.engines import InstalledGraphs
 from kgbench.execution.engines import engine as make_engine
-from kgbench.execution.watched import SharedStatus, WatchedExecutor
+from kgbench.execution.frames import SharedStatus, WatchedExecutor
 from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
 from kgbench.policies import within_rows
 from kgbench.policies.policy import Policy, policies

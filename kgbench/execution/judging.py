@@ -25,7 +25,7 @@ from kgbench.children.child import Child
 from kgbench.children.endings import ChildEnded, ChildTimeout
 from kgbench.errors import EvaluationError
 from kgbench.execution import frames
-from kgbench.execution.watched import REASONS, SIZE, SharedStatus
+from kgbench.execution.frames import REASONS, SIZE, SharedStatus
 from kgbench.model import Case, Json, Outcome, Verdict
 from kgbench.policies.policy import policies
 from kgbench.tasks import catalogue, keys

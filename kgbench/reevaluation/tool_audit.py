@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar, cast
 
+from kgbench.execution.frames import REASONS
 from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
 from kgbench.execution.pools import in_order, split_parts
-from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json
 from kgbench.record import reading
 from kgbench.record.dialogues import tool_uses

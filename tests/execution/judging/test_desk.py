@@ -19,7 +19,7 @@ from kgbench.children import frames as pipes
 from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.execution import child, frames
 from kgbench.execution.child import warm_task_class
-from kgbench.execution.watched import SIZE, SharedStatus, query_digest
+from kgbench.execution.frames import SIZE, SharedStatus, query_digest
 from kgbench.tasks import catalogue
 from tests.execution.judging.probing import case
 

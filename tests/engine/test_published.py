@@ -18,10 +18,10 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import accounts, reading
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.archives import as_json, dialogue_v3, record_v2
+from tests.support.reevaluating import reevaluate
 from tests.support.runs import dialogues_of, hold, planned
 from tests.support.servers.sparql_server import SparqlServer
 from tests.support.validation import assert_conforms

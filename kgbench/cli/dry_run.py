@@ -44,8 +44,8 @@ def print_estimate(
     from kgbench.connectors.permissions import requirements
     from kgbench.engine import planning
     from kgbench.engine.estimates import RULE, model_estimates
-    from kgbench.engine.spending import declared_prices
     from kgbench.engine.planning import PlanExercises, stored_exercises
+    from kgbench.engine.spending import declared_prices
     from kgbench.store import open_reader
 
     for model in plan.models if plan.batch else ():

@@ -26,6 +26,31 @@ MAX_DEPTH = 32  # levels of objects and lists
 MAX_NODES = 10_000  # values, after the expansion of aliases
 
 
+_NULL = ("", "~", "null", "Null", "NULL")
+_BOOLEAN = {
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
+# The forms of integers, the length of their prefix, and their base.
+_INTEGERS = (
+    (re.compile(r"[-+]?[0-9]+"), 0, 10),
+    (re.compile(r"0o[0-7]+"), 2, 8),
+    (re.compile(r"0x[0-9a-fA-F]+"), 2, 16),
+)
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_MAX_INTEGER = 2**63
+_LONGEST = 80  # digits; no 64-bit number has more, leading zeros included
+ADVICE = (
+    "keys are read from the environment (such as OPENAI_API_KEY), never from a configuration: "
+    "remove it here, and withdraw it if the file has been shared"
+)
+
+
 class Several(list[Any]):
     """The values of a key that has several in RDF, which are no list."""
 
@@ -87,27 +112,6 @@ def below(pointer: str, key: str | int) -> str:
     '/tasks/0/a~1b~0c'
     """
     return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
-
-
-_NULL = ("", "~", "null", "Null", "NULL")
-_BOOLEAN = {
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
-}
-# The forms of integers, the length of their prefix, and their base.
-_INTEGERS = (
-    (re.compile(r"[-+]?[0-9]+"), 0, 10),
-    (re.compile(r"0o[0-7]+"), 2, 8),
-    (re.compile(r"0x[0-9a-fA-F]+"), 2, 16),
-)
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_MAX_INTEGER = 2**63
-_LONGEST = 80  # digits; no 64-bit number has more, leading zeros included
 
 
 def read(source: str, text: str, syntax: str = "YAML") -> Tree:
@@ -273,12 +277,6 @@ def _joined(text: str) -> str:
     '😀'
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
-ADVICE = (
-    "keys are read from the environment (such as OPENAI_API_KEY), never from a configuration: "
-    "remove it here, and withdraw it if the file has been shared"
-)
 
 
 def hidden(text: str) -> str:

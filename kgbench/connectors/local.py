@@ -45,6 +45,9 @@ DECLARED = Declaration(
 )
 
 
+_OWN = replace(openai.SERVICE, own=None, variable=None, keys=())
+
+
 def open(setup: ModelSetup, timeout: float) -> Managed:  # noqa: A001 - the interface
     """Return a connector that starts the engine when it is entered."""
     options = read(setup.options, DECLARED.options, setup.spec)
@@ -78,9 +81,6 @@ def open(setup: ModelSetup, timeout: float) -> Managed:  # noqa: A001 - the inte
         slots=slots,
         details=f", {threads} threads",
     )
-
-
-_OWN = replace(openai.SERVICE, own=None, variable=None, keys=())
 
 
 class Managed:

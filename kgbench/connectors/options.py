@@ -20,6 +20,13 @@ from kgbench.errors import ModelSpecError
 from kgbench.model import Json, ModelSetup
 from kgbench.secrets.secret_names import is_secret_field
 
+#: The names under which interfaces limit the tokens of an answer.
+ANSWER_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+OPTION: Final = "mcp"
+VARIABLES: Final = "mcpVariables"
+_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
 
 class Option(NamedTuple):
     """A declared option: its type, its default, and the inclusive limits of a number.
@@ -34,9 +41,6 @@ class Option(NamedTuple):
     allowed: tuple[str, ...] = ()
     meaning: str = ""
 
-
-#: The names under which interfaces limit the tokens of an answer.
-ANSWER_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 # Options of every connector.
 COMMON = {
@@ -127,12 +131,6 @@ def sampling(setup: ModelSetup, names: Mapping[str, str]) -> dict[str, Json]:
             known = ", ".join(sorted(set(names)))
             raise ModelSpecError(f"{setup.spec} does not take '{name}'; it takes {known}")
     return {names[name]: value for name, value in setup.sampling.items()}
-
-
-OPTION: Final = "mcp"
-VARIABLES: Final = "mcpVariables"
-_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ToolSource(NamedTuple):

@@ -47,6 +47,9 @@ _SWITCH = 0.0005  # seconds
 _REMEMBERED = 20_000  # catalogue entries and task executions
 
 
+_TOO_LONG = "the conversation was too long, and is repeated as requested (--retry-errors)"
+
+
 class Run:
     """A plan that is being run: its stored state, its record, its limits and its progress.
 
@@ -281,9 +284,6 @@ def _frozen_memory() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-_TOO_LONG = "the conversation was too long, and is repeated as requested (--retry-errors)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,46 @@ _MOST = 128  # remembered verdicts
 _LONGEST = 1 << 16  # bytes of a remembered verdict, encoded
 
 
+_DOCUMENTS = {
+    "turtle": '@prefix e: <http://example.org/> .\ne:a e:b 1, 2.5, "x"@en, [] .',
+    "ntriples": '<http://example.org/a> <http://example.org/b> "1" .',
+    "json-ld": '{"@context": {"b": "http://example.org/b"}, "b": [1, {"@value": "x"}]}',
+    "xml": (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+        'xmlns:e="http://example.org/"><rdf:Description rdf:about="http://example.org/a">'
+        "<e:b>1</e:b><e:c rdf:parseType='Literal'><e:d/></e:c></rdf:Description></rdf:RDF>"
+    ),
+}
+_TYPED = (
+    "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
+    "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . "
+    '<http://example.org/a> <http://example.org/b> "<p>x</p>"^^rdf:HTML, "<p/>"^^rdf:XMLLiteral, '
+    '"P1D"^^xsd:duration, "2024-01-01"^^xsd:date, "2024-01-01T00:00:00Z"^^xsd:dateTime, '
+    '"YQ=="^^xsd:base64Binary, "1.5"^^xsd:decimal .'
+)
+_QUERIES = (
+    "SELECT * WHERE { ?s ?p ?o }",
+    (
+        "SELECT ?s (COUNT(DISTINCT ?o) AS ?n) (MAX(?o) AS ?m) (GROUP_CONCAT(?o) AS ?g) "
+        "WHERE { ?s ?p ?o . FILTER(REGEX(STR(?o), '1', 'i') || ?o > 1) "
+        "OPTIONAL { ?s ?q ?r . FILTER NOT EXISTS { ?r ?q ?s } } } "
+        "GROUP BY ?s HAVING (COUNT(?o) > 0) ORDER BY DESC(?n) LIMIT 3"
+    ),
+    (
+        "SELECT * WHERE { ?s (<http://example.org/b>|^<http://example.org/c>)* ?o "
+        "BIND(REPLACE(STR(?o), 'a', 'b') AS ?x) BIND(SHA256('x') AS ?h) BIND(UUID() AS ?u) "
+        "BIND(NOW() AS ?w) BIND(YEAR(NOW()) AS ?y) BIND(RAND() AS ?z) "
+        "BIND(ENCODE_FOR_URI('ä') AS ?e) MINUS { ?s <http://example.org/c> 1 } "
+        "{ SELECT ?s WHERE { VALUES ?s { <http://example.org/a> UNDEF } } } } ORDER BY ?s"
+    ),
+)
+LOADERS: Mapping[str, Callable[[], None]] = {
+    "row matching": within_rows.prepare,
+    "PyLD": json_ld.load,
+}
+"""Optional parts that task classes may name in ``LOADS``."""
+
+
 def _prepare(setup: Mapping[str, Any]) -> answering.Handler:
     """Load everything that judging needs, and return the handler of requests."""
     lockdown.use_batch_scheduling()
@@ -174,46 +214,6 @@ def _encoded(message: Json) -> bytes:
         return frames.encode(
             {"error": f"the verdict is not JSON: {error}"[: answering.LONGEST_MESSAGE]}
         )
-
-
-_DOCUMENTS = {
-    "turtle": '@prefix e: <http://example.org/> .\ne:a e:b 1, 2.5, "x"@en, [] .',
-    "ntriples": '<http://example.org/a> <http://example.org/b> "1" .',
-    "json-ld": '{"@context": {"b": "http://example.org/b"}, "b": [1, {"@value": "x"}]}',
-    "xml": (
-        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
-        'xmlns:e="http://example.org/"><rdf:Description rdf:about="http://example.org/a">'
-        "<e:b>1</e:b><e:c rdf:parseType='Literal'><e:d/></e:c></rdf:Description></rdf:RDF>"
-    ),
-}
-_TYPED = (
-    "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
-    "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . "
-    '<http://example.org/a> <http://example.org/b> "<p>x</p>"^^rdf:HTML, "<p/>"^^rdf:XMLLiteral, '
-    '"P1D"^^xsd:duration, "2024-01-01"^^xsd:date, "2024-01-01T00:00:00Z"^^xsd:dateTime, '
-    '"YQ=="^^xsd:base64Binary, "1.5"^^xsd:decimal .'
-)
-_QUERIES = (
-    "SELECT * WHERE { ?s ?p ?o }",
-    (
-        "SELECT ?s (COUNT(DISTINCT ?o) AS ?n) (MAX(?o) AS ?m) (GROUP_CONCAT(?o) AS ?g) "
-        "WHERE { ?s ?p ?o . FILTER(REGEX(STR(?o), '1', 'i') || ?o > 1) "
-        "OPTIONAL { ?s ?q ?r . FILTER NOT EXISTS { ?r ?q ?s } } } "
-        "GROUP BY ?s HAVING (COUNT(?o) > 0) ORDER BY DESC(?n) LIMIT 3"
-    ),
-    (
-        "SELECT * WHERE { ?s (<http://example.org/b>|^<http://example.org/c>)* ?o "
-        "BIND(REPLACE(STR(?o), 'a', 'b') AS ?x) BIND(SHA256('x') AS ?h) BIND(UUID() AS ?u) "
-        "BIND(NOW() AS ?w) BIND(YEAR(NOW()) AS ?y) BIND(RAND() AS ?z) "
-        "BIND(ENCODE_FOR_URI('ä') AS ?e) MINUS { ?s <http://example.org/c> 1 } "
-        "{ SELECT ?s WHERE { VALUES ?s { <http://example.org/a> UNDEF } } } } ORDER BY ?s"
-    ),
-)
-LOADERS: Mapping[str, Callable[[], None]] = {
-    "row matching": within_rows.prepare,
-    "PyLD": json_ld.load,
-}
-"""Optional parts that task classes may name in ``LOADS``."""
 
 
 def warm_engine(engine: Executor) -> None:

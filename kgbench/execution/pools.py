@@ -37,6 +37,10 @@ Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
 
+Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
+Of = TypeVar("Of")
+
+
 def executor(spec: str) -> Executor:
     """Return the executor that ``spec`` names; shut it down to end its children.
 
@@ -118,10 +122,6 @@ def _completed(label: Label, future: Future[list[Answer]] | None) -> tuple[Label
 def unusable(spec: str, reason: str) -> ConfigurationError:
     """Return the error of an executor that cannot be used."""
     return ConfigurationError([Finding("--executor", "", f"'{spec}' cannot be used: {reason}")])
-
-
-Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
-Of = TypeVar("Of")
 
 
 def request(dialogue: Dialogue, case: Case, k: int) -> JudgeRequest:

@@ -26,6 +26,11 @@ from kgbench.vocab import DCTERMS, KGB, PROV, RDF
 _NAMED = 500  # dialogues that a query names
 
 
+_TYPE, _SESSION = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Session)
+_PART_OF = ox.NamedNode(DCTERMS.isPartOf)
+_STARTED, _ENDED = ox.NamedNode(PROV.startedAtTime), ox.NamedNode(PROV.endedAtTime)
+
+
 @dataclass(slots=True)
 class Usage:
     """Totals of calls in a run. ``uncounted`` answers came without token counts.
@@ -193,11 +198,6 @@ def _stretches(store: Store, run: str, graph: str) -> Iterator[tuple[datetime, d
 
 def _number(literal: Any) -> int | None:
     return None if literal is None else int(literal.value)
-
-
-_TYPE, _SESSION = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Session)
-_PART_OF = ox.NamedNode(DCTERMS.isPartOf)
-_STARTED, _ENDED = ox.NamedNode(PROV.startedAtTime), ox.NamedNode(PROV.endedAtTime)
 
 
 def run_end(quads: Quads, run: ox.NamedNode) -> Any:

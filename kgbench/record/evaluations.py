@@ -11,6 +11,8 @@ from kgbench.rdf import double
 from kgbench.record import schema
 from kgbench.scoring.relation_triples import CLEANINGS
 
+_IRIS = ("dialogue", "model", "task", "case")
+
 
 def evaluation_triples(evaluation: Evaluation, dialogue: Dialogue, pass_iri: str) -> list[str]:
     """Return the triples of one evaluation: what was judged, in which pass, and the scores.
@@ -43,9 +45,6 @@ def _judged(dialogue: Dialogue, k: int) -> str:
     """Return the IRI of what is judged of turn ``k``: the answer, or the prompt if it has none."""
     kind = "prompt" if dialogue.turns[k].answer is None else "answer"
     return f"{dialogue.iri}/{k}/{kind}"
-
-
-_IRIS = ("dialogue", "model", "task", "case")
 
 
 @dataclass(frozen=True, slots=True)

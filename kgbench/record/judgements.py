@@ -23,6 +23,8 @@ from kgbench.store.templates import fill
 from kgbench.tasks import canary
 from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 
+KINDS = ("check", "grade", "compare", "classify")
+
 
 class JudgeCall(NamedTuple):
     """A call of a judge, with the graph of its run and its tokens (``None`` if unknown).
@@ -142,9 +144,6 @@ def _decision(
         ("first answer", "second answer")[int(row["place"].value)] if compared else None,
         tuple(row["optionOrder"].value.split()),
     )
-
-
-KINDS = ("check", "grade", "compare", "classify")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,9 @@ Select = Callable[[str, Mapping[str, str]], QueryResult]
 Results = Mapping[str, Mapping[str, Json]]
 
 
+_MOST_CASES = 4_096  # held in memory
+
+
 class _NeedsResults(Protocol):
     def needs_recorded_results(self, case: Case) -> bool:
         """Return whether the results of queries about ``case`` are known from records only."""
@@ -221,9 +224,6 @@ def _by_query(noted: Iterable[Mapping[str, Json]]) -> Results:
 def _with(case: Case, results: Results) -> Case:
     data = {**case.data, "recordedResults": results}
     return replace(case, data=data, digest=digest(case.digest + canonical_json(results)))
-
-
-_MOST_CASES = 4_096  # held in memory
 
 
 class RecordedCases:

@@ -25,6 +25,9 @@ JUDGEMENTS = "judgements"  # the suite of dialogues with judges
 _REMEMBERED = 4096  # texts not written again; writing one twice would change nothing
 
 
+_DIGITS = 16  # of a digest, in the IRI of a server
+
+
 class Recorder:
     """Writes one run and one evaluation pass over it, as blocks for a store."""
 
@@ -267,9 +270,6 @@ class Recorder:
             self._texts.popitem(last=False)
         lines += schema.of("Text").triples(iri, storable(value))
         return iri
-
-
-_DIGITS = 16  # of a digest, in the IRI of a server
 
 
 def triples(

@@ -39,6 +39,25 @@ REPAIR = "repair of the answer"
 _OTHER_ENGINE_SECONDS = 10.0  # seconds for the other engine
 _TITLES = {"oxigraph": "Oxigraph", "rdflib": "rdflib"}
 _PARSED = ("answerParse", "parsableSyntax")
+OTHER_ENGINE: Final = "other engine"
+REFUSED: Final = "refused here"
+UNDECLARED: Final = "undeclared prefix"
+TIE: Final = "tie at a limit"
+LIMIT: Final = "limit"
+SEMANTICS: Final = "semantics"
+_LONGEST: Final = 200
+UNORDERED: Final = "limit without order"
+PATH: Final = "property path"
+COUNT: Final = "count of all"
+ORDER: Final = "order of terms"
+_WORDS: Final = {
+    UNORDERED: "LIMIT without ORDER BY leaves the choice of rows to the engine",
+    PATH: "paths of any length count their solutions once in SPARQL 1.1, and not in all engines",
+    COUNT: "COUNT(*) with optional parts is counted otherwise by some engines",
+    ORDER: "< and > between IRIs are errors in SPARQL 1.1, and not in all engines",
+}
+_SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
+_LONG: Final = frozenset("*+")
 
 
 class DifferingDialogue(NamedTuple):
@@ -191,14 +210,6 @@ def _agrees(verdict: Verdict, earlier: ScoredEvaluation | None, new: Collection[
     )
 
 
-OTHER_ENGINE: Final = "other engine"
-REFUSED: Final = "refused here"
-UNDECLARED: Final = "undeclared prefix"
-TIE: Final = "tie at a limit"
-LIMIT: Final = "limit"
-SEMANTICS: Final = "semantics"
-
-
 def proven_cause(
     case: Case,
     verdicts: Sequence[Verdict],
@@ -281,29 +292,11 @@ def _line(message: Json) -> str:
     return lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]}…"
 
 
-_LONGEST: Final = 200
-
-
-UNORDERED: Final = "limit without order"
-PATH: Final = "property path"
-COUNT: Final = "count of all"
-ORDER: Final = "order of terms"
-
-_WORDS: Final = {
-    UNORDERED: "UNORDERED without ORDER BY leaves the choice of rows to the engine",
-    PATH: "paths of any length count their solutions once in SPARQL 1.1, and not in all engines",
-    COUNT: "COUNT(*) with optional parts is counted otherwise by some engines",
-    ORDER: "< and > between IRIs are errors in SPARQL 1.1, and not in all engines",
-}
-_SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
-_LONG: Final = frozenset("*+")
-
-
 def traits(query: str) -> list[str]:
     """Return the traits of ``query`` with their reasons, the most likely first.
 
-    >>> traits("SELECT ?x { ?x ?p ?y } UNORDERED 1")
-    ['limit without order: UNORDERED without ORDER BY leaves the choice of rows to the engine']
+    >>> traits("SELECT ?x { ?x ?p ?y } LIMIT 1")
+    ['limit without order: LIMIT without ORDER BY leaves the choice of rows to the engine']
     """
     return [f"{name}: {_WORDS[name]}" for name in _names(query)]
 

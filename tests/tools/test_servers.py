@@ -22,7 +22,7 @@ from kgbench.execution.pools import executor
 from kgbench.reevaluation.tool_audit import audit
 from kgbench.store import open_store
 from kgbench.tool_calls import ToolOutcome
-from kgbench.tool_servers.connection import LONGEST, Connection
+from kgbench.tool_servers.servers import LONGEST, Connection
 from tests.support.runs import hold
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer

@@ -11,6 +11,8 @@ from typing import Any
 
 TOOL_RESULTS = "tool-results"
 """The kind of feedback of a prompt with the results of tools."""
+OUTCOME_KEY = "w3id.org/kgbench/toolOutcome"
+"""The key in ``_meta`` of an MCP server's tool result for the outcome of the call."""
 
 
 class ToolOutcome(StrEnum):

@@ -19,7 +19,7 @@ from kgbench.errors import QueryError
 from kgbench.model import Call, Turn
 from kgbench.rdf import storable
 from kgbench.record.dialogues import StoredDialogues
-from kgbench.record.withheld import disclosed
+from kgbench.record.schema import disclosed
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo
 from kgbench.store.protocol import Store

@@ -11,8 +11,7 @@ from kgbench.store.reader import cache_per_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kgbench.engine.prices import Price
-    from kgbench.engine.spending import Total
+    from kgbench.engine.spending import Price, Total
     from kgbench.record.reading import RunInfo
     from kgbench.store.protocol import Store
 

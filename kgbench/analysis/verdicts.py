@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgbench.rdf import queries
-from kgbench.record.rubrics import Rubric, all_rubric_versions
-from kgbench.record.verdicts import Item
+from kgbench.record.evaluations import Item
+from kgbench.record.judgements import Rubric, all_rubric_versions
 from kgbench.scores import catalogue
 from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store

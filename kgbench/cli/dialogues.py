@@ -64,7 +64,7 @@ def dialogues(
     Dialogues that wait for an answer are not judged; see `kgbench status`.
     """
     from kgbench.analysis.dialogue_search import find_dialogues
-    from kgbench.record.dialogue_names import short_names
+    from kgbench.record.identity import short_names
     from kgbench.scores.selection import select
     from kgbench.store import open_reader
 

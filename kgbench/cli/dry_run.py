@@ -16,7 +16,7 @@ from kgbench.tables import Column, Kind, Table
 if TYPE_CHECKING:
     from kgbench.analysis.planning import Detectable
     from kgbench.engine.estimates import Estimate, ModelEstimate
-    from kgbench.engine.published import PlanExercises
+    from kgbench.engine.planning import PlanExercises
     from kgbench.model import Plan
 
 
@@ -44,8 +44,8 @@ def print_estimate(
     from kgbench.connectors.permissions import requirements
     from kgbench.engine import planning
     from kgbench.engine.estimates import RULE, model_estimates
-    from kgbench.engine.prices import declared
-    from kgbench.engine.published import PlanExercises, stored_exercises
+    from kgbench.engine.planning import PlanExercises, stored_exercises
+    from kgbench.engine.spending import declared_prices
     from kgbench.store import open_reader
 
     for model in plan.models if plan.batch else ():
@@ -60,7 +60,7 @@ def print_estimate(
             plan_exercises = stored_exercises(store, plan, endpoint=endpoint)
     else:
         plan_exercises = PlanExercises(planning.exercises(plan))
-    prices = declared(plan.prices)
+    prices = declared_prices(plan.prices)
     models = list(model_estimates(plan, complete, prices, plan_exercises.exercises, limit))
     left_out = [*plan.passed_over, *plan_exercises.passed_over]
     detectable = _detectable(plan, plan_exercises, location)
@@ -172,7 +172,7 @@ def _complete(
     none, and neither has a store that does not exist.
     """
     from kgbench.engine import Settings, run_to_continue
-    from kgbench.engine.run_state import load_run_state
+    from kgbench.engine.run import load_run_state
     from kgbench.errors import StoreError
     from kgbench.record import reading
     from kgbench.store import open_reader

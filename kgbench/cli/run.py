@@ -18,7 +18,7 @@ from kgbench.cli.run_report import report
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress, Settings
-    from kgbench.engine.published import PlanExercises
+    from kgbench.engine.planning import PlanExercises
     from kgbench.model import Plan
     from kgbench.store.protocol import Store
 

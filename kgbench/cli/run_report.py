@@ -102,7 +102,7 @@ def report(
 def _results(store: Store, results: RunResults, location: str | None) -> Iterator[str]:
     """Yield the outcomes of all answers, warnings, and the worst dialogues."""
     from kgbench.analysis.worst import show_line
-    from kgbench.record.dialogue_names import short_names
+    from kgbench.record.identity import short_names
 
     endings = sum(results.endings.values(), Counter[Ending]())
     if endings:

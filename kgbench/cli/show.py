@@ -43,7 +43,7 @@ def show(
     from rich.console import Console
 
     from kgbench.analysis.dialogues import view
-    from kgbench.record.dialogue_names import find_dialogue
+    from kgbench.record.identity import find_dialogue
     from kgbench.record.judgements import verdicts_about
     from kgbench.store import open_reader
 

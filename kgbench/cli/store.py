@@ -228,7 +228,7 @@ def drop(
     as well. Prefer `kgbench invalidate` for wrong results: it keeps a record.
     """
     from kgbench.record import reading
-    from kgbench.record.removal import removal
+    from kgbench.record.invalidation import removal
     from kgbench.store import declared, open_existing
 
     with open_existing(store) as owned:

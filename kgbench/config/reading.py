@@ -13,9 +13,8 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgbench.config import graphs, turtle, yaml_tree
-from kgbench.config.credentials import ADVICE, hidden, without_keys
-from kgbench.config.trees import Tree, below
+from kgbench.config import graphs, trees, turtle
+from kgbench.config.trees import ADVICE, Tree, below, hidden, without_keys
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
 from kgbench.secrets.key_patterns import contains_pasted_key
@@ -71,7 +70,7 @@ def read(path: Path, source: str, root_type: str) -> Tree:
 def _tree(source: str, text: str, syntax: str, root_type: str) -> Tree:
     if syntax == "Turtle":
         return turtle.read(source, text, root_type)
-    tree = yaml_tree.read(source, text, syntax)
+    tree = trees.read(source, text, syntax)
     if isinstance(tree.value, dict):
         for present, former in _FORMER_KEYS.items():
             if former in tree.value and present not in tree.value:

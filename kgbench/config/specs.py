@@ -29,7 +29,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from kgbench.config import names
-from kgbench.config.credentials import ADVICE, hidden, without_keys
+from kgbench.config.trees import ADVICE, hidden, without_keys
 from kgbench.connectors.options import ANSWER_LIMITS
 from kgbench.errors import Finding, ModelSpecError
 from kgbench.local import models

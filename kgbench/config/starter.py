@@ -11,8 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from kgbench import config
-from kgbench.config.credentials import without_keys
 from kgbench.config.planning import DEFAULT_SUITE
+from kgbench.config.trees import without_keys
 from kgbench.errors import ConfigurationError, Finding
 
 FILE = "kgbench.yaml"

@@ -7,6 +7,8 @@ The API requires a limit of answer tokens; without ``max_tokens`` in the configu
 Message batches have no metadata; our token is only in the names of the requests, which only the
 results show. A batch whose id is unknown is therefore searched among the batches of the right size
 and time, and the answer may be undecided until those have ended.
+
+The messages protocol (:func:`messages_request`, :func:`reply`) is at the end of the module.
 """
 
 from __future__ import annotations
@@ -16,28 +18,52 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any
 
-from kgbench.connectors import bodies, messages
+from kgbench.connectors import bodies, reply_signs
 from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided, earliest
-from kgbench.connectors.bodies import count, mapping, text_of
+from kgbench.connectors.bodies import (
+    UNSAID,
+    NoAnswer,
+    count,
+    listed,
+    mapping,
+    reason_of,
+    text_of,
+    total,
+)
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import sampling
 from kgbench.connectors.sdk import Sdk
 from kgbench.connectors.servers import Address, Service
+from kgbench.connectors.tool_messages import (
+    CallResult,
+    ToolMessage,
+    call,
+    conversation,
+    parsed,
+    state_of,
+)
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
-from kgbench.model import Json, ModelSetup, Reply, Request
+from kgbench.model import Json, ModelSetup, Reply, Request, Usage
+from kgbench.tools.wording import with_calls
 
 PATH = "/v1/messages"
 MAX_TOKENS = 8192
 SERVICE = Service(
     "https://api.anthropic.com", "ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY",), "v1", fixed=True
 )
+# Parameters of the API, by the names that configurations may use.
+SAMPLING = {
+    **{name: name for name in ("max_tokens", "temperature", "top_p", "top_k", "stop_sequences")},
+    **{name: name for name in ("system", "thinking", "output_config", "service_tier")},
+    "stop": "stop_sequences",
+}
 DECLARED = Declaration(
     specifications=("anthropic:MODEL", "anthropic:MODEL@ADDRESS"),
     options=SERVICE.options(),
     service=SERVICE,
     extra="anthropic",
     native_tools=lambda _: True,
-    sampling=tuple(messages.SAMPLING),
+    sampling=tuple(SAMPLING),
 )
 
 
@@ -48,7 +74,7 @@ class Anthropic(Sdk):
     ID_HEADER, BATCHES = "request-id", f"{PATH}/batches"
 
     def __init__(self, setup: ModelSetup, timeout: float) -> None:
-        parameters = {"max_tokens": MAX_TOKENS, **sampling(setup, messages.SAMPLING)}
+        parameters = {"max_tokens": MAX_TOKENS, **sampling(setup, SAMPLING)}
         self._constant = {"model": setup.model_id, **parameters}
         super().__init__(setup, timeout, SERVICE)
 
@@ -59,10 +85,10 @@ class Anthropic(Sdk):
 
     async def ask(self, request: Request) -> Reply:
         """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
-        return await self.call(PATH, self._body(request), messages.reply)
+        return await self.call(PATH, self._body(request), reply)
 
     def _body(self, request: Request) -> dict[str, Json]:
-        return {**self._constant, **messages.request(request)}
+        return {**self._constant, **messages_request(request)}
 
     # --- batches ----------------------------------------------------------------------------
 
@@ -120,7 +146,7 @@ class Anthropic(Sdk):
         kind = text_of(result.get("type")) or "nothing"
         try:
             if kind == "succeeded":
-                return self._caller.reply(result.get("message"), messages.reply, None)
+                return self._caller.reply(result.get("message"), reply, None)
             if kind == "errored":
                 said = bodies.error_of_body(result.get("error"))
                 message = ": ".join([*said.codes[-1:], said.message or "no message"])
@@ -158,3 +184,98 @@ def _created(batch: Mapping[str, Any]) -> datetime:
     except ValueError:
         return datetime.max.replace(tzinfo=UTC)
     return created if created.tzinfo is not None else created.replace(tzinfo=UTC)
+
+
+# --- the messages protocol ------------------------------------------------------------------
+
+
+def messages_request(model_request: Request) -> dict[str, Json]:
+    """Return the messages of a request and its tools; blank messages get a placeholder.
+
+    The API rejects blank ones.
+    """
+    messages = [_turn(message) for message in conversation(model_request)]
+    tools = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": dict(tool.parameters),
+        }
+        for tool in model_request.tools
+    ]
+    return {"messages": messages, **({"tools": tools} if tools else {})}
+
+
+def _turn(message: ToolMessage) -> dict[str, Json]:
+    if message.state is not None:
+        return {"role": "assistant", "content": message.state}
+    if message.results:
+        return {"role": "user", "content": [_result(result) for result in message.results]}
+    role = "assistant" if message.of_model else "user"
+    if not message.calls:
+        return {"role": role, "content": message.text if message.text.strip() else UNSAID}
+    text = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    calls = [
+        {"type": "tool_use", "id": use.id, "name": use.name, "input": parsed(use)}
+        for use in message.calls
+    ]
+    return {"role": role, "content": [*text, *calls]}
+
+
+def _result(result: CallResult) -> dict[str, Json]:
+    return {
+        "type": "tool_result",
+        "tool_use_id": result.call.id,
+        "content": result.text,
+        **({"is_error": True} if result.failed else {}),
+    }
+
+
+def reply(body: Json, request_id: str | None = None) -> Reply:
+    """Parse a response body; input tokens include those written to and read from the cache.
+
+    Raises :class:`~kgbench.errors.ProviderError` if it has no answer.
+    """
+    response = mapping(body)
+    reason = reason_of(response.get("stop_reason"))
+    if not isinstance(response.get("content"), list):
+        raise NoAnswer("no content", body)
+    blocks = listed(response["content"])
+    text = with_calls(
+        "".join(text_of(block.get("text")) or "" for block in blocks),
+        [
+            call(block.get("name"), block.get("input"), block.get("id"))
+            for block in blocks
+            if block.get("type") == "tool_use"
+        ],
+    )
+    return Reply(
+        text=text,
+        usage=_usage(mapping(response.get("usage"))),
+        model=text_of(response.get("model")),
+        finish_reason=reason,
+        request_id=request_id or text_of(response.get("id")),
+        reasoning="\n\n".join(filter(None, (text_of(b.get("thinking")) for b in blocks))) or None,
+        outcome=reply_signs.outcome(reason, content=bool(text)),
+        state=_state(blocks),
+    )
+
+
+def _state(blocks: Sequence[Mapping[str, Json]]) -> str | None:
+    """Return calls with the thinking before them, which the API needs back unchanged."""
+    kinds = {text_of(block.get("type")) for block in blocks}
+    if "tool_use" not in kinds or not kinds & {"thinking", "redacted_thinking"}:
+        return None
+    return state_of([dict(block) for block in blocks])
+
+
+def _usage(usage: Mapping[str, Json]) -> Usage:
+    cached = count(usage.get("cache_read_input_tokens"))
+    written = count(usage.get("cache_creation_input_tokens"))
+    details = mapping(usage.get("output_tokens_details"))
+    return Usage(
+        input=total(count(usage.get("input_tokens")), cached, written),
+        output=count(usage.get("output_tokens")),
+        cached=cached,
+        reasoning=count(details.get("thinking_tokens")),
+    )

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kgbench.connectors import find, names
-from kgbench.connectors.options import Option, read, sampling
+from kgbench.connectors.options import Option, read, sampling, tool_source
 from kgbench.connectors.servers import Service
-from kgbench.connectors.tool_source import tool_source
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
 

@@ -2,22 +2,27 @@
 """Models that run on this machine, without a server to start and without a key.
 
 ``local:smollm2`` is a model that ``kgbench models install`` has installed, ``local:PATH.gguf`` any
-file in GGUF format. A child process serves it; see :mod:`kgbench.connectors.managed`.
+file in GGUF format. A child process serves it, which the connector ``openai`` speaks to. If the
+process ends, it is started once more, and the calls that it interrupted fail with the reason and
+are made again; if it ends twice, no further call is made.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import replace
 from importlib.util import find_spec
+from typing import Any, Self
 
+from kgbench.connectors import openai
+from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.managed import Managed
 from kgbench.connectors.options import Option, read
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused
 from kgbench.local.engine import Engine
 from kgbench.local.server import ENGINE
-from kgbench.model import ModelSetup
+from kgbench.model import ModelSetup, Reply, Request
 
 _GRAPHICS = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
 CONTEXT = 8192  # tokens, or fewer if the model was trained for fewer
@@ -38,6 +43,9 @@ DECLARED = Declaration(
     extra="local",
     native_tools=lambda _: True,
 )
+
+
+_OWN = replace(openai.SERVICE, own=None, variable=None, keys=())
 
 
 def open(setup: ModelSetup, timeout: float) -> Managed:  # noqa: A001 - the interface
@@ -73,3 +81,102 @@ def open(setup: ModelSetup, timeout: float) -> Managed:  # noqa: A001 - the inte
         slots=slots,
         details=f", {threads} threads",
     )
+
+
+class Managed:
+    """A model served by ``engine``, which is started in ``__aenter__``; see the module.
+
+    ``setup`` is that of the model at the engine: its specification is the name of the model in
+    messages, its sampling parameters are those of each request. ``slots`` is the number of calls
+    that the engine answers at the same time. ``details`` follow the version of the engine in each
+    reply. ``context`` is the number of tokens of a conversation, once the engine has told it.
+    """
+
+    def __init__(
+        self,
+        setup: ModelSetup,
+        engine: Engine,
+        timeout: float,
+        *,
+        slots: int,
+        details: str = "",
+    ) -> None:
+        self.slots = slots
+        self.context: int | None = None
+        self.restarted: str | None = None  # why the engine was started again
+        self._setup = setup
+        self._engine = engine
+        self._timeout = timeout
+        self._details = details
+        self._client: Any = None
+        self._restarting = asyncio.Lock()
+        self._ended = ""  # why there is no engine any more
+
+    @property
+    def caller(self) -> Caller:
+        """The context of the calls, which names the server."""
+        caller: Caller = self._client.caller
+        return caller
+
+    async def __aenter__(self) -> Self:
+        """Load the model, which takes from a second to minutes.
+
+        Raises :class:`~kgbench.errors.ModelSpecError` if it cannot be loaded.
+        """
+        await self._start()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """End the engine."""
+        if self._client is not None:
+            await self._client.__aexit__(*exception)
+        await self._engine.stop()
+
+    async def read_limits(self) -> None:
+        """Ask the engine for ``context``."""
+        await self._client.read_limits()
+        self.context = self._client.context
+
+    async def ask(self, request: Request) -> Reply:
+        """Make one call; see :meth:`kgbench.connectors.Connector.ask`."""
+        async with self._restarting:  # a call that begins during a restart waits for its end
+            client = self._client
+        if client is None:
+            raise ProviderRefused(self._ended)
+        try:
+            reply: Reply = await client.ask(request)
+        except ProviderError as error:
+            if error.status is not None:
+                raise
+            reason = await self._engine.death()
+            if reason is None and self._client is client:
+                raise
+            raise await self._after_death(client, reason) from None
+        fingerprint = f"{self._engine.version}{self._details}"
+        return replace(reply, model=self._setup.model_id, fingerprint=fingerprint)
+
+    async def _start(self) -> None:
+        await self._engine.start()
+        served = replace(self._setup, base_url=self._engine.address)
+        self._client = await openai.open(served, self._timeout, _OWN).__aenter__()
+
+    async def _after_death(self, client: Any, reason: str | None) -> ProviderError:
+        """Start the engine again after its first death; return the error of the call."""
+        async with self._restarting:
+            if self._client is None:
+                return ProviderRefused(self._ended)
+            if self._client is not client:  # another call has started it again
+                return ProviderError(f"{self._setup.spec}: {self.restarted}; it was started again")
+            message = f"{self._setup.spec}: {reason}"
+            if self.restarted is not None:
+                return ProviderRefused(f"{message}; it had already been started again once")
+            self.restarted = reason
+            self._client = None
+            await client.__aexit__(None, None, None)
+            await self._engine.stop()
+            try:
+                await self._start()
+            except ModelSpecError as error:
+                self._ended = f"{message}; starting it again failed: {error}"
+                return ProviderRefused(self._ended)
+        return ProviderError(f"{message}; it was started again")

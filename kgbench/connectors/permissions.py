@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 from kgbench.characters import one_line
 from kgbench.connectors import find, keys
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import read
-from kgbench.connectors.tool_source import tool_source
+from kgbench.connectors.options import read, tool_source
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
 from kgbench.net.limits import bare

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from kgbench.config.credentials import hidden
+from kgbench.config.trees import hidden
 from kgbench.connectors import keys
 from kgbench.connectors.declared import declarations
 from kgbench.connectors.servers import Service

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from kgbench.connectors import CallAbandoned
 from kgbench.connectors.batches import Batches, BatchRequest, BatchStatus, Undecided
-from kgbench.engine.journal import Journal
+from kgbench.engine.session import Journal
 from kgbench.errors import ContextTooLong, ProviderError, ProviderRefused, RateLimited
 from kgbench.model import Reply
 from kgbench.net.limits import LONGEST_WAIT as LONGEST_PAUSE

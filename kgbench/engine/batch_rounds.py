@@ -27,8 +27,8 @@ from kgbench.connectors.batches import (
 )
 from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
 from kgbench.engine.calls import RetryPolicy, outcome
-from kgbench.engine.journal import Journal
 from kgbench.engine.run import Run
+from kgbench.engine.session import Journal
 from kgbench.errors import ModelSpecError, ProviderError, RateLimited
 from kgbench.model import Call, ModelSetup, Plan, Reply, Request
 from kgbench.rdf import canonical_json, digest

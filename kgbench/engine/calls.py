@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kgbench import clock
-from kgbench.connectors import CallAbandoned
+from kgbench.connectors import CallAbandoned, Connector
 from kgbench.connectors.calls import Caller
-from kgbench.engine.journal import Journal
-from kgbench.engine.prices import CHARACTERS_PER_TOKEN
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.replies import Replies
-from kgbench.engine.session import Wait
+from kgbench.engine.session import Journal, Wait
+from kgbench.engine.spending import CHARACTERS_PER_TOKEN
 from kgbench.errors import (
     ContextTooLong,
     ProviderError,
@@ -34,14 +33,6 @@ _SPARE = 100  # retries beyond one for each call
 _MOST_LATE = 1  # retries after timeouts of a model that gives the same answer again
 _MOST_UNREAD = 1  # retries after replies that cannot be parsed, for which a provider may charge
 _REFUSALS_PER_RETRY = 4  # rate-limited attempts cost nothing, so more of them are allowed
-
-
-class Connector(Protocol):
-    """An open connection to a model."""
-
-    async def ask(self, request: Request) -> Reply:
-        """Return the model's reply; raises :class:`~kgbench.errors.ProviderError`."""
-        ...
 
 
 class Channel(Protocol):

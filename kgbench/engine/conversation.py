@@ -19,13 +19,12 @@ from kgbench.connectors import CallAbandoned, declared, extraction
 from kgbench.engine import planning
 from kgbench.engine.calls import Channel, outcome
 from kgbench.engine.planning import PlannedDialogue
-from kgbench.engine.prices import CHARACTERS_PER_TOKEN
-from kgbench.engine.run import Run
-from kgbench.engine.run_state import StoredDialogue
+from kgbench.engine.run import Run, StoredDialogue
+from kgbench.engine.spending import CHARACTERS_PER_TOKEN
 from kgbench.engine.tool_turns import ToolTurns
 from kgbench.errors import ProviderError
 from kgbench.evaluation import answer_evaluation, dialogue_evaluation
-from kgbench.execution.dialogues import request as judge_request
+from kgbench.execution.pools import request as judge_request
 from kgbench.model import Call, Dialogue, Outcome, Request, Turn, Usage, Verdict
 from kgbench.rdf import digest
 from kgbench.store.protocol import Block

@@ -16,7 +16,7 @@ from decimal import Decimal
 
 from kgbench.engine import planning
 from kgbench.engine.planning import Exercise
-from kgbench.engine.prices import CHARACTERS_PER_TOKEN, Entry, Price, price_of
+from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Entry, Price, price_of
 from kgbench.model import ModelSetup, Plan, Usage
 from kgbench.tasks import catalogue, successors, tool_prompts
 from kgbench.tools import budget

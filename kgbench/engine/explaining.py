@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgbench import config
-from kgbench.engine import planning, published
+from kgbench.engine import planning
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.model import Json, Plan
 from kgbench.rdf import canonical_json
@@ -66,7 +66,7 @@ def reasons(store: Store, run: RunInfo, plan: Plan) -> Iterator[Reason]:
     failed = accounts.failed_dialogues(store, run.graph)
     invalid = reading.invalid(store, run.graph)
     known = _Identities(store, run)
-    exercises = published.plan_exercises(store, plan, endpoint=True).exercises
+    exercises = planning.plan_exercises(store, plan, endpoint=True).exercises
     for model in plan.models:
         for planned in planning.planned_dialogues(plan, exercises, model):
             state = states.get(planned.digest)
@@ -86,13 +86,11 @@ class _Identities:
     def __init__(self, store: Store, run: RunInfo) -> None:
         self._store = store
         self._by_task: dict[tuple[str, int], list[Ingredients]] = defaultdict(list)
-        self._models: set[str] = set()
-        self._labels: set[tuple[str, str]] = set()
+        self._labels: dict[str, set[str]] = defaultdict(set)  # of tasks, by name of the model
         for stored in identity.ingredients(store, run.graph):
             self._by_task[stored.label, stored.iteration].append(stored)
-            for name in (stored.model_id, stored.model_label):
-                self._models.add(name)
-                self._labels.add((name, stored.label))
+            for name in stored.models:
+                self._labels[name].add(stored.label)
 
     def missing(self, planned: PlannedDialogue) -> Reason:
         """Return the reason why no stored dialogue is identical to ``planned``."""
@@ -101,38 +99,36 @@ class _Identities:
         candidates = [
             (self._changes(stored, planned), stored)
             for stored in self._by_task[label, planned.iteration]
-            if names & {stored.model_id, stored.model_label}
+            if names & stored.models
         ]
         if candidates:
-            changes, nearest = min(
-                candidates, key=lambda candidate: (len(candidate[0]), candidate[1].dialogue)
-            )
+            changes, nearest = min(candidates, key=lambda one: (len(one[0]), one[1].dialogue))
             return _reason(planned, "changed", dialogue=nearest.dialogue, changes=changes)
-        if not names & self._models:
+        if not names & self._labels.keys():
             return _reason(planned, "new model")
-        if not any((name, label) in self._labels for name in names):
-            return _reason(planned, "new task")
-        return _reason(planned, "new iteration")
+        known = set[str]().union(*(self._labels.get(name, ()) for name in names))
+        return _reason(planned, "new iteration" if label in known else "new task")
 
     def _changes(self, stored: Ingredients, planned: PlannedDialogue) -> tuple[Change, ...]:
         exercise, model = planned.exercise, planned.model
-        task = exercise.task
-        of_class = self._store.iris.mint(
-            "taskClass", task_class=task.task_class, version=task.version
-        )
-        pairs = (
-            ("digest scheme", stored.scheme, DIGEST_SCHEME),
-            ("task version", stored.task_class, of_class),
-            ("task parameters", stored.parameters, dict(task.parameters)),
-            ("case", stored.case, exercise.case.digest),
-            ("prompt", stored.prompt, exercise.prompt_digest),
-            ("sampling", stored.request_parameters, {**model.options, **model.sampling}),
-            ("model", stored.model, model.iri),
-        )
-        changes = [Change(*p) for p in pairs if canonical_json(p[1]) != canonical_json(p[2])]
-        if any(change.ingredient == "sampling" for change in changes):
-            changes = [change for change in changes if change.ingredient != "model"]
-        return tuple(changes)
+        task, mint = exercise.task, self._store.iris.mint
+        values: dict[str, Json] = {
+            "digest scheme": DIGEST_SCHEME,
+            "task version": mint("taskClass", task_class=task.task_class, version=task.version),
+            "task parameters": dict(task.parameters),
+            "case": exercise.case.digest,
+            "prompt": exercise.prompt_digest,
+            "sampling": {**model.options, **model.sampling},
+            "model": model.iri,
+        }
+        changed = [
+            Change(name, stored.values[name], value)
+            for name, value in values.items()
+            if canonical_json(stored.values[name]) != canonical_json(value)
+        ]
+        # Sampling is a part of the model's IRI, too.
+        sampled = any(change.ingredient == "sampling" for change in changed)
+        return tuple(c for c in changed if not sampled or c.ingredient != "model")
 
 
 def _reason(

@@ -5,21 +5,33 @@ A planned dialogue is identical to a stored one if and only if all ingredients o
 equal: task (class, version, label, parameters), case content, first prompt, model with sampling
 parameters and options, and iteration. The store has all of these, so that differences can be
 explained.
+
+In suites of imported results, the prompt of a case is that of the earliest stored dialogue about
+it, so that a new model gets the same text as the published models, including graphs that only the
+prompt shows. The task is the recorded one, so that scores are comparable with the published ones.
+If the task class has a new name or version since, today's class judges, and its metrics take the
+place of the recorded ones.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
+from kgbench.config.names import suites_of_results
 from kgbench.connectors import declared
 from kgbench.errors import TaskError
 from kgbench.model import Case, ModelSetup, Plan, Task
 from kgbench.on_demand import OnDemand
 from kgbench.rdf import canonical_json, digest
+from kgbench.record import reading
+from kgbench.record.reading import StoredPrompt
+from kgbench.record.recorded_results import needs_results
 from kgbench.record.recorder import DIGEST_SCHEME
-from kgbench.tasks import catalogue, successors, tool_prompts
+from kgbench.store.protocol import Store
+from kgbench.tasks import catalogue, graphs, successors, texts, tool_prompts
 from kgbench.tool_calls import Tool
 
 _KEPT = 256  # exercises cached per task: more than the distance between two models in a run
@@ -208,3 +220,129 @@ def _with_tools(exercise: Exercise, tools: Sequence[Tool], *, native: bool) -> E
         return exercise
     text = tool_prompts.prompt(exercise.case, exercise.prompt, tools, native=native)
     return replace(exercise, prompt=text, prompt_digest=digest(text))
+
+
+# --- suites of imported results --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlanExercises:
+    """The exercises of each task label, and notes about cases that are left out.
+
+    ``later_metrics`` maps metrics (IRIs) of today's task classes to the recorded metrics that they
+    replace. ``judged`` are the IRIs of the runs whose dialogues are put before judge models.
+    """
+
+    exercises: Mapping[str, Sequence[Exercise]]
+    passed_over: tuple[str, ...] = ()
+    later_metrics: Mapping[str, str] = field(default_factory=dict)
+    judged: tuple[str, ...] = ()
+
+
+def plan_exercises(store: Store, plan: Plan, *, endpoint: bool) -> PlanExercises:
+    """Return the exercises of ``plan``: cases of its task classes, or those of imported results.
+
+    ``endpoint`` says whether an endpoint is available for cases whose graph only an endpoint has.
+    Raises :class:`~kgbench.errors.TaskError` if a task class has no cases in the plan's suite, or
+    if none of the imported cases can be run here.
+    """
+    if plan.suite in suites_of_results():
+        return stored_exercises(store, plan, endpoint=endpoint)
+    return PlanExercises(exercises(plan))
+
+
+def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> PlanExercises:
+    """Return the exercises of ``plan`` in a suite of imported results, with their first prompts.
+
+    Tasks without a stored case in the suite are left out, and so are cases that cannot be judged
+    here: their task class is unknown, they lack data that their judge needs, their graph is not
+    installed, or they need an endpoint and there is no ``endpoint``. Raises
+    :class:`~kgbench.errors.TaskError` if nothing is left.
+    """
+    recorded = recorded_prompts(store, plan.suite)
+    exercises: dict[str, Sequence[Exercise]] = {}
+    passed_over = []
+    for task in plan.tasks:
+        prompts = {
+            prompt.case: (of_task, prompt)
+            for of_task, prompts in recorded
+            if _same(task, of_task)
+            for prompt in prompts
+        }
+        cases = [_exercise(store, *exercise) for exercise in prompts.values()]
+        obstacles = [_obstacle(exercise.case, endpoint=endpoint) for exercise in cases]
+        usable = [
+            exercise
+            for exercise, obstacle in zip(cases, obstacles, strict=True)
+            if obstacle is None
+        ]
+        if usable:
+            exercises[task.label] = usable
+        elif not cases:
+            passed_over.append(
+                f"the store {store.location} has no cases of {task.label} in the suite "
+                f"{plan.suite}: import its published results first, or choose other tasks"
+            )
+        for obstacle, count in Counter(o for o in obstacles if o is not None).items():
+            part = f", {count} of {len(cases)} cases" if usable else ""
+            passed_over.append(f"{task.label}{part}: {obstacle}")
+    if not exercises:
+        raise TaskError("; ".join(passed_over))
+    tasks = {exercise.task.iri: exercise.task for group in exercises.values() for exercise in group}
+    later = {
+        metric: earlier
+        for task in tasks.values()
+        for earlier, metric in successors.renamed_metrics(task, store.iris).items()
+        if earlier in reading.class_metrics(store, task)
+    }
+    return PlanExercises(exercises, tuple(passed_over), later)
+
+
+def _same(task: Task, recorded: Task) -> bool:
+    """Return whether the tasks agree in label, today's class and all parameters of both."""
+    name = successors.successor(recorded.task_class)
+    if (task.label, successors.successor(task.task_class)) != (recorded.label, name):
+        return False
+    known = recorded.parameters.items()
+    return all(task.parameters.get(key, value) == value for key, value in known)
+
+
+def recorded_prompts(store: Store, suite: str) -> list[tuple[Task, list[StoredPrompt]]]:
+    """Return the tasks of a suite, sorted by label, with the earliest prompts of their cases."""
+    iri = store.iris.mint("suite", suite=suite)
+    earliest: dict[tuple[str, str], StoredPrompt] = {}
+    for run in reading.runs(store):
+        if run.suite == iri:
+            for prompt in reading.suite_prompts(store, run.graph, iri):
+                key = (prompt.task, prompt.case)
+                earliest[key] = min(earliest.get(key, prompt), prompt)
+    by_task: dict[str, list[StoredPrompt]] = {}
+    for prompt in sorted(earliest.values()):
+        by_task.setdefault(prompt.task, []).append(prompt)
+    tasks = [(reading.task(store, task), prompts) for task, prompts in by_task.items()]
+    return sorted(tasks, key=lambda prompt: (prompt[0].label, prompt[0].version, prompt[0].iri))
+
+
+def _exercise(store: Store, task: Task, prompt: StoredPrompt) -> Exercise:
+    case = successors.as_successor_case(reading.case(store, prompt.case))
+    return Exercise(task, case, prompt.text, digest(prompt.text), recorded=True)
+
+
+def _obstacle(case: Case, *, endpoint: bool) -> str | None:
+    """Return the reason why answers to ``case`` cannot be judged here, or ``None``."""
+    if case.task_class not in catalogue.task_classes():
+        return f"kgbench has no judge for the task class {case.task_class}"
+    if sealed := texts.missing_key(case.task_class):
+        return sealed
+    try:
+        graphs.require([case])
+    except TaskError as error:
+        return str(error)
+    if missing := successors.missing_data_key(case):
+        return f"published without '{missing}', so no answer to it can be judged"
+    if needs_results(case) and not endpoint:
+        return (
+            "answers to it are judged by an endpoint: give the URL of one with the same data as "
+            "--endpoint"
+        )
+    return catalogue.obstacle(case)

@@ -6,19 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from kgbench import config as configurations
 from kgbench.config import turtle
 from kgbench.config.names import checked_suite, suites_of_results
-from kgbench.engine.published import no_results, whole_suite
-from kgbench.errors import NoStore
-from kgbench.model import ModelSetup, Plan
+from kgbench.engine.planning import recorded_prompts
+from kgbench.errors import NoStore, TaskError
+from kgbench.model import ModelSetup, Plan, Task
+from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
+from kgbench.tasks import successors
 
 _NAMED = 2  # maximal numbers of models and patterns in a name
 _LONGEST = 48  # characters of each of them; names have at most 200
@@ -51,12 +54,62 @@ def plan_of(
             with reader() as opened:
                 plan = whole_suite(opened, tasks=tasks, models=models, **chosen)
         except NoStore as error:
-            raise no_results(suite, str(error).partition(":")[0]) from error
+            raise _no_results(suite, str(error).partition(":")[0]) from error
     else:
         plan = configurations.quick_start(tasks=tasks, models=models, **chosen)
     prefix = f"{suite}: " if suite else ""
     plan = replace(plan, name=ad_hoc_name(plan, prefix=prefix, tasks=tasks, models=models))
     return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
+
+
+def whole_suite(
+    store: Store,
+    suite: str,
+    *,
+    tasks: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    iterations: int | None = None,
+    **overrides: Any,
+) -> Plan:
+    """Return a plan for all imported cases of ``suite`` under their published labels, each once.
+
+    ``tasks`` are globs over labels and task classes; ``models`` are specifications, or globs over
+    the models of the quick start; ``iterations`` is a number of dialogues per label instead, and
+    ``overrides`` are further fields of the plan.
+    Raises :class:`~kgbench.errors.TaskError` if the store has no such cases, and
+    :class:`~kgbench.errors.ConfigurationError` for unknown models.
+    """
+    current = (successors.as_new_task(task) for task, _ in recorded_prompts(store, suite))
+    recorded = list({task.iri: task for task in current}.values())
+    if not recorded:
+        raise _no_results(suite, f"the store {store.location} has none")
+    for glob in tasks or ():
+        if not any(_matches(task, glob) for task in recorded):
+            hint = nearest(glob, {task.label for task in recorded})
+            raise TaskError(f"no task of the suite {suite} fits {glob}: {hint}")
+    chosen = [t for t in recorded if not tasks or any(_matches(t, glob) for glob in tasks)]
+    base = configurations.quick_start(models=models, iterations=iterations, **overrides)
+    plan = replace(
+        base,
+        name=suite,
+        suite=suite,
+        tasks=tuple(chosen),
+        iterations=iterations or 1,
+        iterations_per_case=iterations is None,
+    )
+    return replace(plan, source_ttl=turtle.plan_to_turtle(plan))
+
+
+def _no_results(suite: str, reason: str) -> TaskError:
+    """Return the error for a suite of imported cases; ``reason`` says why there are none."""
+    return TaskError(
+        f"the suite {suite} has the cases of its published results, and {reason}: "
+        f"{suites_of_results()[suite]}"
+    )
+
+
+def _matches(task: Task, glob: str) -> bool:
+    return fnmatchcase(task.label, glob) or fnmatchcase(task.task_class, glob)
 
 
 def ad_hoc_name(

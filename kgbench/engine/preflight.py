@@ -18,15 +18,12 @@ from itertools import count
 
 from kgbench.characters import visible
 from kgbench.config.specs import LOCAL
+from kgbench.connectors import Connector
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import declarations
 from kgbench.connectors.options import ANSWER_LIMITS
 from kgbench.engine import estimates, planning
-from kgbench.engine.calls import (
-    Connector,
-    RetryPolicy,
-    describe_attempt,
-)
+from kgbench.engine.calls import RetryPolicy, describe_attempt
 from kgbench.engine.planning import Exercise
 from kgbench.engine.run import Run
 from kgbench.engine.session import StopSignal, Wait

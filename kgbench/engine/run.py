@@ -1,47 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is under way: everything that its dialogues share, from its plan to its writer."""
+"""A run that is under way: what it has stored, and everything that its dialogues share."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 
 from kgbench import clock
 from kgbench.config.specs import WITHOUT_COST
-from kgbench.engine import planning, prices
+from kgbench.engine import planning
 from kgbench.engine.judge_queue import JudgeQueue
-from kgbench.engine.planning import PlannedDialogue
-from kgbench.engine.prices import CHARACTERS_PER_TOKEN
-from kgbench.engine.published import PlanExercises
+from kgbench.engine.planning import PlanExercises, PlannedDialogue
 from kgbench.engine.replies import Replies, open_replies
-from kgbench.engine.run_state import StoredDialogue, load_run_state
 from kgbench.engine.session import Progress, Settings, StopSignal, Watch
-from kgbench.engine.spending import Limits, Spending
+from kgbench.engine.spending import (
+    CHARACTERS_PER_TOKEN,
+    Limits,
+    Spending,
+    declared_prices,
+)
 from kgbench.engine.writer import Writer
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor, start_children, workers
-from kgbench.model import Dialogue, ModelSetup, Plan
-from kgbench.record import accounts, reading
+from kgbench.model import Dialogue, ModelSetup, Plan, Turn
+from kgbench.record import accounts, invalidation, reading
+from kgbench.record.dialogues import dialogues
 from kgbench.record.entries import case_entry, model_entry, task_entry
+from kgbench.record.identity import ReusableAnswers
+from kgbench.record.reading import DialogueState
 from kgbench.record.recorded_results import EndpointResults, Results, recorded
 from kgbench.record.recorder import Recorder
-from kgbench.record.reuse import ReusableAnswers
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
+from kgbench.store.templates import fill
 from kgbench.tool_servers.servers import ToolServers
 
 _SWITCH = 0.0005  # seconds
 _REMEMBERED = 20_000  # catalogue entries and task executions
-_switching = threading.Lock()
-_intervals: list[float] = []  # the switch interval at the begin of each open session
+
+
+_TOO_LONG = "the conversation was too long, and is repeated as requested (--retry-errors)"
 
 
 class Run:
@@ -101,7 +107,7 @@ class Run:
             # This reads the texts of answers, and is needed only where a limit counts them.
             characters = accounts.uncounted_characters(self.store, run.graph)
             uncounted = {iri: number // CHARACTERS_PER_TOKEN for iri, number in characters.items()}
-        entries = prices.declared(plan.prices)
+        entries = declared_prices(plan.prices)
         return Spending(plan.models, entries, used, uncounted, limits, batched=self.batched)
 
     # --- its dialogues --------------------------------------------------------------------------
@@ -259,17 +265,12 @@ def _short_switch_interval() -> Iterator[None]:
     With the default interval of 5 ms each return waits that long for the event loop, which costs a
     tenth of the run time when answers come immediately.
     """
-    with _switching:
-        _intervals.append(sys.getswitchinterval())
-        sys.setswitchinterval(min(_intervals[0], _SWITCH))
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(min(usual, _SWITCH))
     try:
         yield
     finally:
-        with _switching:
-            usual = _intervals[0]
-            _intervals.pop()
-            if not _intervals:  # sessions may end in another order than they began
-                sys.setswitchinterval(usual)
+        sys.setswitchinterval(usual)
 
 
 @contextmanager
@@ -283,3 +284,92 @@ def _frozen_memory() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDialogue:
+    """The stored part of a dialogue: its answered turns, and the number of calls per round.
+
+    ``evaluations`` are the IRIs of the stored evaluations of its answers. ``again`` is the number
+    of invalidated dialogues with the same identity.
+    """
+
+    turns: Sequence[Turn] = ()
+    calls: Mapping[int, int] = field(default_factory=dict)
+    again: int = 0
+    evaluations: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The content of a run's graph at the beginning of a session.
+
+    ``states`` are the current dialogues by their identity (digest), ``closed`` the IRIs of
+    dialogues that are not continued, ``invalidated`` those of invalidated ones, ``invalid`` the
+    number of invalidated dialogues per identity, ``usage`` the tokens by model IRI. ``outdated``
+    are the IRIs of complete dialogues that are to be repeated, by identity.
+    """
+
+    states: Mapping[str, DialogueState] = field(default_factory=dict)
+    closed: Collection[str] = ()
+    invalidated: Collection[str] = ()
+    invalid: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, accounts.Usage] = field(default_factory=dict)
+    outdated: Mapping[str, str] = field(default_factory=dict)
+
+    def stored(self, planned: PlannedDialogue, store: Store, pass_graph: str) -> StoredDialogue:
+        """Read the stored part of a planned dialogue, with its evaluations of the live pass."""
+        state = self.states.get(planned.digest)
+        again = self.invalid.get(planned.digest, 0)
+        if state is None:
+            return StoredDialogue(again=again)
+        (dialogue,) = dialogues(store, [state.iri])
+        answered = tuple(turn for turn in dialogue.turns if turn.answer is not None)
+        calls = {k: len(turn.calls) for k, turn in enumerate(dialogue.turns)}
+        values = f"VALUES ?dialogue {{ <{state.iri}> }}"
+        rows = store.query(fill("dialogue-evaluations.rq", graph=pass_graph, which=values))
+        return StoredDialogue(answered, calls, again, {row["entity"].value for row in rows})
+
+
+def load_run_state(store: Store, settings: Settings) -> RunState:
+    """Read the state of the run that ``settings`` continue; it is empty for a new run."""
+    if settings.run is None:
+        return RunState()
+    graph = settings.run.graph
+    states = reading.all_states(store, graph)
+    invalidated = reading.invalid(store, graph)
+    again = _overflowed(store, graph) if settings.retry_errors else set()
+    outdated = {
+        digest: group[-1].iri
+        for digest, group in states.items()
+        if group[-1].iri in again and group[-1].iri not in invalidated
+    }
+    invalid = {
+        digest: sum(dialogue.iri in invalidated for dialogue in group) + (digest in outdated)
+        for digest, group in states.items()
+    }
+    if settings.redo_invalidated:
+        again |= set(invalidated)
+    current = {digest: group[-1] for digest, group in states.items() if group[-1].iri not in again}
+    failed = () if settings.retry_errors is not False else accounts.failed_dialogues(store, graph)
+    closed = {*invalidated, *failed}
+    return RunState(current, closed, invalidated, invalid, accounts.usage(store, graph), outdated)
+
+
+def invalidate_outdated(
+    store: Store, settings: Settings, state: RunState, planned: Iterable[PlannedDialogue]
+) -> None:
+    """Invalidate the outdated dialogues among those ``planned``, which are repeated."""
+    if settings.run is None or not state.outdated:
+        return
+    digests = {dialogue.digest for dialogue in planned}
+    iris = [iri for digest, iri in state.outdated.items() if digest in digests]
+    if iris:
+        graph_of = dict.fromkeys(iris, settings.run.graph)
+        invalidation.invalidate_dialogues(store, graph_of, _TOO_LONG, "kgbench run")
+
+
+def _overflowed(store: Store, graph: str) -> set[str]:
+    """Return the dialogues that ended because the conversation was too long for the model."""
+    rows = store.query(fill("overflowed-dialogues.rq", graph=graph))
+    return {row["dialogue"].value for row in rows}

@@ -1,24 +1,164 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spending of a run: its cost and tokens so far, and the limits on both.
+"""Spending of a run: declared prices, its cost and tokens so far, and the limits on both.
 
 The limits hold for the run, not for a session: repeating the command after an interruption does
-not start a new budget.
+not start a new budget. Prices are declared in ``ontology/prices.ttl``, with date and source, and in
+tables of users.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from collections.abc import Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from kgbench import resources
 from kgbench.config.specs import WITHOUT_COST
-from kgbench.engine.prices import Entry, Price, price_of
-from kgbench.errors import ModelSpecError
+from kgbench.connectors.declared import declarations
+from kgbench.errors import ModelSpecError, ResourceError
 from kgbench.model import ModelSetup, Plan
 from kgbench.model import Usage as CallUsage
+from kgbench.rdf.declared import Declared
+from kgbench.rdf.declared_terms import check_terms
 from kgbench.record.accounts import SessionPrice, Usage
 from kgbench.tools import budget
+from kgbench.vocab import DCTERMS, KGB, SKOS
+
+CHARACTERS_PER_TOKEN = 4  # about right for English text; used for estimates only
+_MILLION = Decimal(1_000_000)
+_DATED = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|-\d{8}|-\d{3}|@\d{8})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens read, written, and read from the provider's cache.
+
+    ``date`` (ISO) is the day on which the price was valid, ``source`` the IRI of the price list.
+    ``batch`` is the factor for requests in batches.
+    """
+
+    input: Decimal
+    output: Decimal
+    cached: Decimal
+    date: str
+    source: str
+    batch: Decimal = Decimal(1)
+
+    def in_batches(self) -> Price:
+        """Return the price of requests in batches."""
+        amounts = (self.input * self.batch, self.output * self.batch, self.cached * self.batch)
+        return Price(*amounts, self.date, self.source, self.batch)
+
+    def cost(self, usage: CallUsage) -> Decimal | None:
+        """Return the USD for ``usage``, whose input includes cached tokens, if it has counts."""
+        if usage.input is None or usage.output is None:
+            return None
+        cached = min(usage.cached or 0, usage.input)
+        read = (usage.input - cached) * self.input + cached * self.cached
+        return (read + usage.output * self.output) / _MILLION
+
+    def recorded(self, model: str) -> SessionPrice:
+        """Return the price as a session records it for a model (IRI)."""
+        amounts = (str(self.input), str(self.output), str(self.cached))
+        return SessionPrice(model, *amounts, self.date, self.source, str(self.batch))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The price of a model; ``connector`` is ``None`` if it holds for any model of that name."""
+
+    name: str
+    connector: str | None
+    price: Price
+
+
+def recorded_price(paid: SessionPrice) -> Price:
+    """Return the price that a session recorded."""
+    read, written, cached = map(Decimal, (paid.input, paid.output, paid.cached))
+    return Price(read, written, cached, paid.date, paid.source, Decimal(paid.batch))
+
+
+def declared_prices(own: Path | None = None) -> list[Entry]:
+    """Read the entries of the file ``own``, which take precedence, and of the shipped table.
+
+    Raises :class:`~kgbench.errors.ResourceError` for a file that is missing or not a price table.
+    """
+    shipped = _entries(resources.path("ontology", "prices.ttl"))
+    return shipped if own is None else [*_entries(own, own=True), *shipped]
+
+
+def price_of(setup: ModelSetup, entries: Sequence[Entry]) -> Price | None:
+    """Return the price of a model, or ``None`` if no entry declares it."""
+    if setup.connector in WITHOUT_COST:
+        return Price(Decimal(0), Decimal(0), Decimal(0), "", "")
+    names = (setup.label, setup.spec, setup.model_id)
+    for entry in entries:
+        if entry.connector is None and entry.name in names:
+            return entry.price
+    if setup.base_url is not None:
+        return None
+    plain = setup.model_id.removeprefix("models/")
+    for name in (plain, _DATED.sub("", plain)):
+        for entry in entries:
+            if entry.connector == setup.connector and entry.name == name:
+                return entry.price
+    return None
+
+
+def is_paid(setup: ModelSetup, entries: Sequence[Entry]) -> bool:
+    """Return whether calls cost money: at a known price, or at a provider's own server.
+
+    An address in the environment is that of another server.
+    """
+    price = price_of(setup, entries)
+    if price is not None:
+        return bool(price.input or price.output)
+    declared = declarations().get(setup.connector)
+    service = None if declared is None else declared.service
+    if service is None or service.own is None or os.environ.get(service.variable or ""):
+        return False
+    return setup.base_url is None
+
+
+def _entries(path: Path, *, own: bool = False) -> list[Entry]:
+    declared = Declared(path)
+    if own:
+        check_terms(declared.graph, path)
+    entries = [_entry(declared, node) for node in declared.instances(KGB.Price)]
+    if not entries:
+        raise ResourceError(f"the price table {path} holds no kgb:Price")
+    entries.sort(key=lambda entry: entry.price.date, reverse=True)  # the newest price counts
+    return sorted(entries, key=lambda entry: (entry.name, entry.connector or ""))
+
+
+def _entry(declared: Declared, node: Any) -> Entry:
+    read = declared.required_as(node, KGB.inputPrice, _usd)
+    cached = declared.read(node, KGB.cachedPrice, _usd)
+    batch = declared.read(node, KGB.batchFactor, _usd)
+    price = Price(
+        read,
+        declared.required_as(node, KGB.outputPrice, _usd),
+        read if cached is None else cached,
+        date=declared.required(node, DCTERMS.date),
+        source=declared.required(node, DCTERMS.source),
+        batch=Decimal(1) if batch is None else batch,
+    )
+    name = declared.required(node, SKOS.notation)
+    return Entry(name, declared.text(node, KGB.connector), price)
+
+
+def _usd(text: str) -> Decimal:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+        raise ValueError("it is no amount such as 0.25")
+    return Decimal(text)
+
+
+# --- what a run spends ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +167,17 @@ class Limits:
 
     max_cost: Decimal | None = None
     max_tokens: int | None = None
+
+
+class Amount(NamedTuple):
+    """Tokens, read and written, and what they cost in USD."""
+
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+    def plus(self, other: Amount) -> Amount:
+        """Return the sum of both."""
+        return Amount(self.tokens + other.tokens, self.cost + other.cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +192,7 @@ def total(usage: Usage, price: Price | None, *, free: bool = False) -> Total:
     """Return the cost of ``usage`` at ``price``; ``free`` models always cost nothing."""
     if free:
         return Total(usage, Decimal(0))
-    if price is None or usage.uncounted:
-        return Total(usage, None)
-    return Total(usage, counted(usage, price))
+    return Total(usage, None if price is None or usage.uncounted else counted(usage, price))
 
 
 def counted(usage: Usage, price: Price) -> Decimal:
@@ -54,24 +203,14 @@ def counted(usage: Usage, price: Price) -> Decimal:
     return (live or Decimal(0)) + (price.in_batches().cost(batched) or Decimal(0))
 
 
-def recorded_price(paid: SessionPrice) -> Price:
-    """Return the price that a session recorded."""
-    read, written, cached = map(Decimal, (paid.input, paid.output, paid.cached))
-    return Price(read, written, cached, paid.date, paid.source, Decimal(paid.batch))
-
-
 @dataclass(slots=True)
 class _Spent:
     """The spending of a model in this session; ``estimate`` is the most of dialogues under way."""
 
     dialogues: int = 0
-    tokens: int = 0
-    cost: Decimal = Decimal(0)
+    under_way: int = 0
+    amount: Amount = field(default_factory=Amount)
     estimate: tuple[int, int] = (0, 0)
-
-    def add(self, tokens: int, cost: Decimal) -> None:
-        self.tokens += tokens
-        self.cost += cost
 
 
 class Spending:
@@ -102,32 +241,28 @@ class Spending:
             iri: price.in_batches() if price is not None and iri in batched else price
             for iri, price in self._listed.items()
         }
-        unpriced = [model.spec for model in models if self.prices[model.iri] is None]
-        if limits.max_cost is not None and unpriced:
+        self._unpriced = [model.spec for model in models if self.prices[model.iri] is None]
+        if limits.max_cost is not None and self._unpriced:
             raise ModelSpecError(
-                f"no price is known for {', '.join(unpriced)}, so that its cost cannot be "
+                f"no price is known for {', '.join(self._unpriced)}, so that its cost cannot be "
                 f"limited: name one in a table of your own (--prices), or limit tokens"
             )
-        self._limits = limits
+        both = enumerate((limits.max_tokens, limits.max_cost))
+        self._limits = [(part, limit) for part, limit in both if limit is not None]
         self._free = {m.iri for m in models if m.connector in WITHOUT_COST}
-        earlier = {
-            iri: (
-                usage.input + usage.output + uncounted.get(iri, 0),
-                self._paid(iri, usage) + self._guessed(iri, uncounted.get(iri, 0)),
-            )
-            for iri, usage in before.items()
-            if iri not in self._free
-        }
-        self._tokens = sum(tokens for tokens, _ in earlier.values())
-        self._cost = sum((cost for _, cost in earlier.values()), Decimal(0))
-        self._earlier = {
-            iri: (tokens // before[iri].answers, cost / before[iri].answers)
-            for iri, (tokens, cost) in earlier.items()
-            if before[iri].answers
-        }
         self._batched = batched
-        self._session_spending: dict[str, _Spent] = {model.iri: _Spent() for model in models}
-        self._under_way: dict[str, int] = {}
+        self._models: dict[str, _Spent] = {model.iri: _Spent() for model in models}
+        self._used = Amount()
+        self._averages: dict[str, Amount] = {}  # of a dialogue in earlier sessions
+        for iri, usage in before.items():
+            if iri not in self._free:
+                guessed, price = uncounted.get(iri, 0), self._listed.get(iri)
+                paid = Decimal(0) if price is None else counted(usage, price)
+                tokens = usage.input + usage.output + guessed
+                earlier = Amount(tokens, paid + self._guessed(iri, guessed))
+                self._used = self._used.plus(earlier)
+                if n := usage.answers:
+                    self._averages[iri] = Amount(earlier.tokens // n, earlier.cost / n)
         self._ended = asyncio.Event()
 
     def check_budgets(self, plan: Plan) -> None:
@@ -136,18 +271,17 @@ class Spending:
         Raises :class:`~kgbench.errors.ModelSpecError`.
         """
         limited = [task.label for task in plan.tasks if budget.limits_dollars(task.parameters)]
-        unpriced = [model.spec for model in plan.models if self.prices[model.iri] is None]
-        if limited and unpriced:
+        if limited and self._unpriced:
             raise ModelSpecError(
                 f"{limited[0]} limits the US dollars of a dialogue, but no price is known for "
-                f"{', '.join(unpriced)}: name one in a table of your own (--prices), or set "
+                f"{', '.join(self._unpriced)}: name one in a table of your own (--prices), or set "
                 f"{budget.DOLLARS} to 0, which is no limit"
             )
 
     @property
     def under_way(self) -> bool:
         """Whether dialogues that count against a limit are under way."""
-        return any(self._under_way.values())
+        return any(spent.under_way for spent in self._models.values())
 
     def one_ended(self) -> Coroutine[None, None, bool]:
         """Wait until a dialogue ends, which may have used less than was reserved for it."""
@@ -155,14 +289,8 @@ class Spending:
 
     def prices_to_record(self, models: Sequence[ModelSetup]) -> list[SessionPrice]:
         """Return the prices to record: those of models with a provider and a known price."""
-        paid = []
-        for model in models:
-            price = self._listed[model.iri]
-            if price is not None and price.source:
-                amounts = (str(price.input), str(price.output), str(price.cached))
-                where = (price.date, price.source)
-                paid.append(SessionPrice(model.iri, *amounts, *where, str(price.batch)))
-        return paid
+        listed = [(model.iri, self._listed[model.iri]) for model in models]
+        return [price.recorded(iri) for iri, price in listed if price is not None and price.source]
 
     def begin(self, model: str, read: int, written: int = 0) -> str | None:
         """Begin a dialogue of about these tokens, or return the limit that prevents it now.
@@ -171,22 +299,30 @@ class Spending:
         """
         if model in self._free:
             return None
-        others, spent = self._under_way.get(model, 0), self._session_spending[model]
-        most = spent.estimate
+        spent = self._models[model]
+        others, most = spent.under_way, spent.estimate
         spent.estimate = (max(most[0], read), max(most[1], written)) if others else (read, written)
-        self._under_way[model] = others + 1
-        reached = self._limit_for(model)
-        if reached is not None:
-            self._under_way[model] = others
-            if others:
-                spent.estimate = most
-        return reached
+        spent.under_way += 1
+        under_way = [
+            (each.under_way, self._reserved(iri))
+            for iri, each in self._models.items()
+            if each.under_way
+        ]
+        # With many dialogues under way, the average of a model is not known.
+        too_many = model not in self._batched and spent.under_way > max(1, 2 * spent.dialogues)
+        for part, limit in self._limits:
+            reserved = sum(number * amount[part] for number, amount in under_way)
+            if too_many or self._used[part] + reserved > limit:
+                spent.under_way = others
+                spent.estimate = most if others else spent.estimate
+                return _option(limit)
+        return None
 
     def end(self, model: str, usage: CallUsage, uncounted: int | None) -> Decimal | None:
         """End a dialogue, :meth:`pay` for its last calls, and return their cost."""
         if model not in self._free:
-            self._session_spending[model].dialogues += 1
-            self._under_way[model] -= 1
+            self._models[model].dialogues += 1
+            self._models[model].under_way -= 1
             self._ended.set()
             self._ended = asyncio.Event()
         return self.pay(model, usage, uncounted)
@@ -199,68 +335,35 @@ class Spending:
         """
         if model in self._free:
             return Decimal(0)
-        tokens = (usage.input or 0) + (usage.output or 0) + (uncounted or 0)
-        self._tokens += tokens
-        price = self.prices[model]
-        if price is None:
-            self._session_spending[model].add(tokens, Decimal(0))
-            return None
-        cost = price.cost(CallUsage(usage.input or 0, usage.output or 0, usage.cached))
-        guess = self._guessed(model, uncounted or 0)
-        assert cost is not None
-        self._cost += cost + guess
-        self._session_spending[model].add(tokens, cost + guess)
+        price, spent = self.prices[model], self._models[model]
+        read, written, guessed = usage.input or 0, usage.output or 0, uncounted or 0
+        cost = None if price is None else price.cost(CallUsage(read, written, usage.cached))
+        paid = Amount(
+            read + written + guessed, (cost or Decimal(0)) + self._guessed(model, guessed)
+        )
+        self._used = self._used.plus(paid)
+        spent.amount = spent.amount.plus(paid)
         return cost if uncounted is None else None
 
     @property
     def reached(self) -> str | None:
         """The limit that leaves no room for another dialogue of any model, or ``None``."""
-        limits = self._limits
-        costs = [self._reserved(iri) for iri in self._session_spending if iri not in self._free]
-        if limits.max_tokens is not None:
-            remaining = limits.max_tokens - self._tokens
-            if remaining <= 0 or remaining < min((tokens for tokens, _ in costs), default=0):
-                return _option(limits.max_tokens)
-        if limits.max_cost is not None:
-            room = limits.max_cost - self._cost
-            if room <= 0 or room < min((cost for _, cost in costs), default=room):
-                return _option(limits.max_cost)
+        amounts = [self._reserved(iri) for iri in self._models if iri not in self._free]
+        for part, limit in self._limits:
+            room = limit - self._used[part]
+            if room <= 0 or room < min((amount[part] for amount in amounts), default=0):
+                return _option(limit)
         return None
 
-    def _limit_for(self, model: str) -> str | None:
-        limits = self._limits
-        under_way = {iri: number for iri, number in self._under_way.items() if number}
-        if limits.max_tokens is not None:
-            reserved = sum(number * self._reserved(iri)[0] for iri, number in under_way.items())
-            if self._tokens + reserved > limits.max_tokens or self._too_many(model):
-                return _option(limits.max_tokens)
-        if limits.max_cost is not None:
-            cost = sum(
-                (number * self._reserved(iri)[1] for iri, number in under_way.items()), Decimal(0)
-            )
-            if self._cost + cost > limits.max_cost or self._too_many(model):
-                return _option(limits.max_cost)
-        return None
-
-    def _too_many(self, model: str) -> bool:
-        """Return whether a model has too many dialogues under way for its average to be known."""
-        limit = max(1, 2 * self._session_spending[model].dialogues)
-        return model not in self._batched and self._under_way[model] > limit
-
-    def _reserved(self, model: str) -> tuple[int, Decimal]:
-        """Return the tokens and USD that are reserved for a dialogue of a model."""
-        spent, price = self._session_spending[model], self.prices[model]
+    def _reserved(self, model: str) -> Amount:
+        """Return what is reserved for a dialogue of a model."""
+        spent, price = self._models[model], self.prices[model]
         read, written = spent.estimate
         guess = price.cost(CallUsage(read, written)) if price is not None else None
-        if spent.dialogues:
-            known = (spent.tokens // spent.dialogues, spent.cost / spent.dialogues)
-        else:
-            known = self._earlier.get(model, (0, Decimal(0)))
-        return max(read + written, known[0]), max(guess or Decimal(0), known[1])
-
-    def _paid(self, model: str, usage: Usage) -> Decimal:
-        price = self._listed.get(model)
-        return counted(usage, price) if price is not None else Decimal(0)
+        known = self._averages.get(model, Amount())
+        if n := spent.dialogues:
+            known = Amount(spent.amount.tokens // n, spent.amount.cost / n)
+        return Amount(max(read + written, known.tokens), max(guess or Decimal(0), known.cost))
 
     def _guessed(self, model: str, uncounted: int) -> Decimal:
         """Return the price of answers of about so many tokens."""

@@ -10,21 +10,20 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from kgbench.config.specs import WITHOUT_PROVIDER
-from kgbench.connectors import find, replay
+from kgbench.connectors import Connector, find, replay
 from kgbench.connectors.batches import Batches, open_batches
 from kgbench.connectors.calls import Caller
-from kgbench.engine import estimates, planning, published
+from kgbench.engine import estimates, planning
 from kgbench.engine.batch_client import BatchClient
 from kgbench.engine.batch_rounds import BatchRounds, abandon, refuse_beside
-from kgbench.engine.calls import PASSES, Channel, Connector, ModelClient, RetryPolicy
+from kgbench.engine.calls import PASSES, Channel, ModelClient, RetryPolicy
 from kgbench.engine.conversation import Conversation, DialogueResult, Ending
 from kgbench.engine.planning import PlannedDialogue
 from kgbench.engine.preflight import first_calls
-from kgbench.engine.prices import CHARACTERS_PER_TOKEN
 from kgbench.engine.rate_limiter import RateLimiter
-from kgbench.engine.run import Run
-from kgbench.engine.run_state import invalidate_outdated
+from kgbench.engine.run import Run, invalidate_outdated
 from kgbench.engine.session import Progress, Settings, StopSignal, Wait, Watch
+from kgbench.engine.spending import CHARACTERS_PER_TOKEN
 from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan, Usage
 from kgbench.store.protocol import Store
@@ -43,7 +42,7 @@ async def run_plan(
     *,
     stop: StopSignal | None = None,
     watch: Watch | None = None,
-    plan_exercises: published.PlanExercises | None = None,
+    plan_exercises: planning.PlanExercises | None = None,
 ) -> Progress:
     """Run every dialogue of ``plan`` that is not complete yet, and return the final counts.
 
@@ -55,7 +54,7 @@ async def run_plan(
     fails later, no further call is made, replies under way are awaited and kept, and
     :class:`~kgbench.errors.WriteFailed` says what to do.
     """
-    selection = plan_exercises or published.plan_exercises(
+    selection = plan_exercises or planning.plan_exercises(
         store, plan, endpoint=settings.endpoint is not None
     )
     replay.SOURCE.set(store.location)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judging child process, ``python -m kgbench.execution.child``, started by ``judging``.
 
-Its setup names what to load. When everything is loaded, the process locks itself down: it can open
-neither files nor sockets.
+Its setup names what to load. It loads and tries everything that it may need while files can still
+be opened. Then it locks itself down: it can open neither files nor sockets.
 
 Judges are pure functions, so an equal answer to the same case has the same verdict, which the child
 remembers: in published runs with twenty dialogues per case, nearly half of the answers are equal to
@@ -15,23 +15,65 @@ import hashlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from kgbench.characters import BOM
 from kgbench.children import answering, lockdown
 from kgbench.execution import frames, on_variants
+from kgbench.execution.engines import InstalledGraphs
 from kgbench.execution.engines import engine as make_engine
-from kgbench.execution.graphs import InstalledGraphs
-from kgbench.execution.warming import load, warm_engine, warm_policies, warm_task_class
-from kgbench.execution.watched import SharedStatus, WatchedExecutor
+from kgbench.execution.frames import SharedStatus, WatchedExecutor
 from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
-from kgbench.tasks import keys, texts, typed_answers
+from kgbench.policies import within_rows
+from kgbench.policies.policy import Policy, policies
+from kgbench.scoring import json_ld
+from kgbench.tasks import catalogue, keys, texts, typed_answers
 from kgbench.tools.module import ToolModule
 
 _MOST = 128  # remembered verdicts
 _LONGEST = 1 << 16  # bytes of a remembered verdict, encoded
+
+
+_DOCUMENTS = {
+    "turtle": '@prefix e: <http://example.org/> .\ne:a e:b 1, 2.5, "x"@en, [] .',
+    "ntriples": '<http://example.org/a> <http://example.org/b> "1" .',
+    "json-ld": '{"@context": {"b": "http://example.org/b"}, "b": [1, {"@value": "x"}]}',
+    "xml": (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+        'xmlns:e="http://example.org/"><rdf:Description rdf:about="http://example.org/a">'
+        "<e:b>1</e:b><e:c rdf:parseType='Literal'><e:d/></e:c></rdf:Description></rdf:RDF>"
+    ),
+}
+_TYPED = (
+    "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
+    "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . "
+    '<http://example.org/a> <http://example.org/b> "<p>x</p>"^^rdf:HTML, "<p/>"^^rdf:XMLLiteral, '
+    '"P1D"^^xsd:duration, "2024-01-01"^^xsd:date, "2024-01-01T00:00:00Z"^^xsd:dateTime, '
+    '"YQ=="^^xsd:base64Binary, "1.5"^^xsd:decimal .'
+)
+_QUERIES = (
+    "SELECT * WHERE { ?s ?p ?o }",
+    (
+        "SELECT ?s (COUNT(DISTINCT ?o) AS ?n) (MAX(?o) AS ?m) (GROUP_CONCAT(?o) AS ?g) "
+        "WHERE { ?s ?p ?o . FILTER(REGEX(STR(?o), '1', 'i') || ?o > 1) "
+        "OPTIONAL { ?s ?q ?r . FILTER NOT EXISTS { ?r ?q ?s } } } "
+        "GROUP BY ?s HAVING (COUNT(?o) > 0) ORDER BY DESC(?n) LIMIT 3"
+    ),
+    (
+        "SELECT * WHERE { ?s (<http://example.org/b>|^<http://example.org/c>)* ?o "
+        "BIND(REPLACE(STR(?o), 'a', 'b') AS ?x) BIND(SHA256('x') AS ?h) BIND(UUID() AS ?u) "
+        "BIND(NOW() AS ?w) BIND(YEAR(NOW()) AS ?y) BIND(RAND() AS ?z) "
+        "BIND(ENCODE_FOR_URI('ä') AS ?e) MINUS { ?s <http://example.org/c> 1 } "
+        "{ SELECT ?s WHERE { VALUES ?s { <http://example.org/a> UNDEF } } } } ORDER BY ?s"
+    ),
+)
+LOADERS: Mapping[str, Callable[[], None]] = {
+    "row matching": within_rows.prepare,
+    "PyLD": json_ld.load,
+}
+"""Optional parts that task classes may name in ``LOADS``."""
 
 
 def _prepare(setup: Mapping[str, Any]) -> answering.Handler:
@@ -74,7 +116,7 @@ class _Judge:
             self._cases.clear()
         if "case" in request:
             self._received += 1
-            self._cases[request["number"]] = self._received, frames.case_from_json(request["case"])
+            self._cases[request["number"]] = self._received, Case(**request["case"])
         serial, case = self._cases[request["number"]]
         self._board.leave()
         key = _key_of(serial, request)
@@ -156,7 +198,7 @@ def _run_tool(
     """Run a tool of ``case``; return its result and the seconds that it took."""
     started = time.monotonic()
     result = cast("ToolModule", module).use(case, request["use"], request["arguments"], executor)
-    return {"result": frames.result_to_json(result), "seconds": time.monotonic() - started}
+    return {"result": result, "seconds": time.monotonic() - started}
 
 
 def _checked(verdict: Verdict) -> Verdict:
@@ -172,6 +214,50 @@ def _encoded(message: Json) -> bytes:
         return frames.encode(
             {"error": f"the verdict is not JSON: {error}"[: answering.LONGEST_MESSAGE]}
         )
+
+
+def warm_engine(engine: Executor) -> None:
+    """Parse every format, run queries of every kind, and provoke an error of each kind."""
+    for rdf_format, document in _DOCUMENTS.items():
+        engine.parse(document, rdf_format)
+        engine.parse("<", rdf_format)
+    engine.parse(_TYPED, "turtle")
+    engine.check("SELECT", {})
+    engine.check("SELECT * WHERE { ?s undeclared:x ?o }", {})
+    for query in _QUERIES:
+        engine.check(query, {})
+        engine.select(query, _TYPED, {})
+    engine.results("ASK { ?s ?p ?o }", _TYPED, {})
+    engine.select("SELECT * WHERE { ?s undeclared:x ?o }", _TYPED, {})
+
+
+def load(names: Iterable[str]) -> None:
+    """Load slow optional parts that few task classes need, by their names in :data:`LOADERS`."""
+    for name in names:
+        LOADERS[name]()
+
+
+def warm_policies(name: str | None) -> Policy | None:
+    """Return the comparison policy called ``name``, if any, and read all declared policies."""
+    known = policies()
+    return None if name is None else known[name]
+
+
+def warm_task_class(name: str) -> TaskModule:
+    """Load the module of a task class, its declaration and the texts beside it.
+
+    A module that reads other resources when judging has a function ``prepare()`` to load them. One
+    that judges by the code of another class names that class as ``JUDGED_AS``.
+    """
+    module = catalogue.module(name)
+    texts.read_all(catalogue.folder(name))
+    judged_as = getattr(module, "JUDGED_AS", None)
+    if judged_as is not None:
+        warm_task_class(judged_as)
+    prepare = getattr(module, "prepare", None)
+    if prepare is not None:
+        prepare()
+    return module
 
 
 if __name__ == "__main__":

@@ -67,7 +67,10 @@ def changes(
     if is_construct(text):
         triples = fresh_nodes.execute(lambda query: store.query(query, **options), text)
         assert isinstance(triples, ox.QueryTriples)
-        return result(construct_rows(triples))
+        return result(
+            (ADDED, str(each.subject), str(each.predicate), to_ntriples(each.object), None)
+            for each in triples
+        )
     before = frozenset(store)
     copy = ox.Store()
     copy.bulk_extend(before)
@@ -85,12 +88,6 @@ def result(rows: Iterable[Row]) -> QueryResult:
     if len(distinct) > MOST:
         return QueryResult(COLUMNS, error=_TOO_MANY)
     return QueryResult(COLUMNS, distinct)
-
-
-def construct_rows(triples: Iterable[ox.Triple]) -> Iterator[Row]:
-    """Yield the triples of a CONSTRUCT as rows."""
-    for triple in triples:
-        yield ADDED, str(triple.subject), str(triple.predicate), to_ntriples(triple.object), None
 
 
 def _rows(change: str, quads: Iterable[ox.Quad]) -> Iterator[Row]:

@@ -18,14 +18,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from kgbench.children.child import Child
 from kgbench.children.endings import ChildEnded, ChildTimeout
 from kgbench.errors import EvaluationError
 from kgbench.execution import frames
-from kgbench.execution.watched import REASONS, SIZE, SharedStatus
+from kgbench.execution.frames import REASONS, SIZE, SharedStatus
 from kgbench.model import Case, Json, Outcome, Verdict
 from kgbench.policies.policy import policies
 from kgbench.tasks import catalogue, keys
@@ -85,17 +85,13 @@ class JudgeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The setup of a child: engine, memory, task classes, graphs as (name, path).
+    """The setup of a child: its limits and task classes.
 
-    ``policy`` is the comparison policy that it judges by, if any; ``loads`` names optional parts
-    to load (:data:`kgbench.execution.warming.LOADERS`).
+    ``loads`` names optional parts to load (:data:`kgbench.execution.child.LOADERS`).
     """
 
-    engine: str
-    memory_bytes: int
+    limits: JudgeLimits
     classes: frozenset[str]
-    graphs: tuple[tuple[str, str], ...]
-    policy: str | None = None
     loads: frozenset[str] = frozenset()
 
 
@@ -113,11 +109,8 @@ class Process(Child):
             self.set_up(
                 {
                     "board": board,
-                    "engine": setup.engine,
-                    "memory_bytes": setup.memory_bytes,
+                    **asdict(setup.limits),
                     "classes": sorted(setup.classes),
-                    "graphs": setup.graphs,
-                    "policy": setup.policy,
                     "loads": sorted(setup.loads),
                     "task_key": keys.user_key(),
                 }
@@ -294,7 +287,7 @@ def _process(limits: JudgeLimits, classes: frozenset[str]) -> Process:
     process, setup = _own.process, _setup(limits, classes)
     if process is not None:
         known = process.setup
-        if replace(known, classes=setup.classes, loads=setup.loads) == setup:  # the same limits
+        if known.limits == setup.limits:
             has_classes = known.classes >= setup.classes
             if process.alive and has_classes and known.loads >= setup.loads:
                 return process
@@ -315,7 +308,7 @@ def _setup(limits: JudgeLimits, classes: frozenset[str]) -> Setup:
     """Return the setup of a child for cases of ``classes``; unknown ones are left out.
 
     Task classes declare in ``LOADS`` the optional parts that a child must load for them; see
-    :data:`kgbench.execution.warming.LOADERS`. A policy judges without them.
+    :data:`kgbench.execution.child.LOADERS`. A policy judges without them.
     """
     known = catalogue.classes_with_code() & classes
     loads: set[str] = set()
@@ -326,9 +319,7 @@ def _setup(limits: JudgeLimits, classes: frozenset[str]) -> Setup:
         loads.add("row matching")
     if known & catalogue.foreign_classes():  # whose code may use any other class
         known = catalogue.classes_with_code()
-    return Setup(
-        limits.engine, limits.memory_bytes, known, limits.graphs, limits.policy, frozenset(loads)
-    )
+    return Setup(replace(limits, seconds=0.0), known, frozenset(loads))  # its parent keeps the time
 
 
 def _reference(case: Case) -> dict[str, Json]:
@@ -342,5 +333,5 @@ def _reference(case: Case) -> dict[str, Json]:
             message["forget"] = True
         number = len(_own.cases) if known is None else number
         _own.cases[key] = (number, case)
-        message["case"] = frames.case_to_json(case)
+        message["case"] = case
     return message | {"number": number}

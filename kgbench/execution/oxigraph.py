@@ -4,6 +4,9 @@
 Relative IRIs are resolved against :data:`~kgbench.execution.documents.BASE_IRI`. An undeclared
 prefix is not a syntax error, as in rdflib, although Oxigraph's grammar rejects it: the query passes
 the check and fails when it is executed.
+
+The engine checks scope and grammar in one pass and often reports only the position. If it accepts a
+query after the variables are changed so that none can be out of scope, the grammar was correct.
 """
 
 from __future__ import annotations
@@ -12,20 +15,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
 import pyoxigraph as ox
 
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import casts, documents, fresh_nodes, graph_changes, scope
-from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
+from kgbench.execution import casts, documents, fresh_nodes, graph_changes
+from kgbench.execution.engines import TRIPLE, GraphText, QueryEngine, Question, as_rows
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer, triple_terms
+from kgbench.rdf.lexer import Kind, tokens
 from kgbench.rdf.prefixes import complete
 
-MOST_VALUES = 1_500_000  # values of one result (rows times variables), about 200 MB as terms
-TRIPLE = ("subject", "predicate", "object")
-"""The variables of a CONSTRUCT's rows."""
 DEEPEST = (
     400  # nested brackets; the engine's recursive parser overflows its stack at thrice as many
 )
@@ -49,21 +51,24 @@ _LINE = re.compile(
 )
 
 
-class OxigraphExecutor:
-    """An implementation of :class:`kgbench.model.Executor` with pyoxigraph.
+SCOPE_ERROR: Final = "error of scope"
 
-    ``installed`` are the graphs that can be named; ``refusal`` returns why a query is never
-    executed (tests replace it to show that the sandbox does not depend on it).
-    """
+_HINTS: Final = {
+    "contains a variable that is unbound": "SELECT names a variable that is neither grouped nor "
+    "aggregated, although the query groups or aggregates",
+    "overrides an existing variable": "SELECT gives a value to a variable that has one already",
+    "SELECT * is not authorized": "SELECT * does not go with GROUP BY",
+}
+_OTHER: Final = "a variable is given a value, or selected, where its scope does not allow it"
+_ENDS: Final = frozenset(("WHERE", "FROM", "{"))
+_PASSED: Final = frozenset((Kind.BLANK, Kind.COMMENT))
 
-    def __init__(
-        self,
-        installed: InstalledGraphs | None = None,
-        refusal: Callable[[str], str | None] = lexer.refusal,
-    ) -> None:
-        self._refusal = refusal
-        self._graphs = GraphCache(installed or InstalledGraphs(), _store)
-        self._nothing = ox.Store()
+
+class OxigraphExecutor(QueryEngine[ox.Store]):
+    """An implementation of :class:`kgbench.model.Executor` with pyoxigraph."""
+
+    ERRORS = (SyntaxError, *_EVALUATION_ERRORS)
+    _nothing = ox.Store()
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
         """Return the distinct triples of a document's default graph, or the parser's message."""
@@ -92,84 +97,56 @@ class OxigraphExecutor:
             return None  # evaluation began, so the grammar has accepted the query
         return None
 
-    def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the changes of a request; see :mod:`kgbench.execution.graph_changes`."""
-        refused = graph_changes.refusal(text)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        known = complete(prefixes)
-        store = self._graphs[graph]
-        text = text.removeprefix(BOM)
+    def _changed(self, loaded: ox.Store, text: str, known: Mapping[str, str]) -> QueryResult:
+        _refuse_deep(text)
         try:
-            _refuse_unreadable(text)
-            return graph_changes.changes(store, text, known, casts.FUNCTIONS)
+            return graph_changes.changes(loaded, text, known, casts.FUNCTIONS)
         except SyntaxError as error:
             return QueryResult(error=_update_error(text, str(error), known))
-        except _EVALUATION_ERRORS as error:
-            return QueryResult(error=str(error))
 
-    def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
-        refused = self._refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        result = self._result(query, graph, prefixes, {})
-        if result.boolean is not None:
-            return QueryResult(error=lexer.NO_QUERY, refused=True)
-        return result
-
-    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the rows of a SELECT or the value of an ASK; see :class:`kgbench.model.Executor`.
-
-        A replaced ``refusal`` takes precedence over the rule about forms of queries.
-        """
-        refused = self._refusal(query)
-        if refused == lexer.NO_QUERY:
-            refused = lexer.result_refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        return self._result(query, graph, prefixes, casts.FUNCTIONS)
-
-    def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the same as :meth:`results`, or the triples of a CONSTRUCT."""
-        refused = self._refusal(query)
-        if refused == lexer.NO_QUERY:
-            refused = lexer.exploring_refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        return self._result(query, graph, prefixes, casts.FUNCTIONS, constructs=True)
-
-    def _result(
-        self,
-        query: str,
-        graph: str,
-        prefixes: Mapping[str, str],
-        functions: Mapping[ox.NamedNode, Callable[..., ox.Literal | None]],
-        *,
-        constructs: bool = False,
+    def _queried(
+        self, kind: Question, loaded: ox.Store, query: str, known: Mapping[str, str]
     ) -> QueryResult:
-        known = complete(prefixes)
-        store = self._graphs[graph]
-        query = query.removeprefix(BOM)
+        _refuse_deep(query)
+        results = self._run(loaded, query, known, {} if kind == "select" else casts.FUNCTIONS)
+        if isinstance(results, ox.QueryBoolean):
+            return QueryResult(boolean=bool(results))
+        if isinstance(results, ox.QuerySolutions):
+            return rows(results)
+        if kind != "explore":
+            return QueryResult(error=lexer.NO_RESULT_QUERY, refused=True)
+        triples = as_rows(TRIPLE, results, _written)  # may contain duplicates
+        return replace(triples, rows=tuple(dict.fromkeys(triples.rows)))
+
+    def _message(self, error: Exception, query: str, known: Mapping[str, str]) -> str:
+        if not isinstance(error, SyntaxError):
+            return str(error)
+        missing = lexer.undeclared(query, known)
+        return (
+            f"the prefix '{missing[0]}:' is not declared"
+            if missing
+            else _rephrased(query, str(error))
+        )
+
+    @staticmethod
+    def _loaded(graph: GraphText) -> ox.Store:
+        store = ox.Store()
         try:
-            _refuse_unreadable(query)
-            results = self._run(store, query, known, functions)
-            if isinstance(results, ox.QueryTriples) and not constructs:
-                return QueryResult(error=lexer.NO_RESULT_QUERY, refused=True)
-            return _results(results)
-        except SyntaxError as error:
-            missing = lexer.undeclared(query, known)
-            if missing:
-                return QueryResult(error=f"the prefix '{missing[0]}:' is not declared")
-            return QueryResult(error=_rephrased(query, str(error)))
-        except _EVALUATION_ERRORS as error:
-            return QueryResult(error=str(error))
+            store.bulk_load(
+                input=graph.text.encode("utf-8"),
+                format=ox_format(graph.rdf_format),
+                base_iri=documents.BASE_IRI,
+            )
+        except (SyntaxError, ValueError) as error:
+            raise EvaluationError(f"the graph of the case does not parse: {error}") from error
+        return store
 
     @staticmethod
     def _check_update(update: str, known: Mapping[str, str]) -> str | None:
         """Return the syntax error of an update; an undeclared prefix is one, too."""
         try:
-            _refuse_unreadable(update)
+            documents.refuse_surrogates(update)
+            _refuse_deep(update)
             if graph_changes.refusal(update) == lexer.ASKS_ELSEWHERE:
                 update = lexer.without_service(update)
             if (refused := graph_changes.refusal(update)) not in {None, graph_changes.NO_CHANGE}:
@@ -185,7 +162,8 @@ class OxigraphExecutor:
 
     def _checkable(self, query: str) -> str:
         """Return ``query`` without SERVICE, which must not reach the engine even for a check."""
-        _refuse_unreadable(query)
+        documents.refuse_surrogates(query)
+        _refuse_deep(query)
         if self._refusal(query) == lexer.ASKS_ELSEWHERE:
             query = lexer.without_service(query)
             if lexer.refusal(query) == lexer.ASKS_ELSEWHERE:
@@ -221,7 +199,7 @@ class OxigraphExecutor:
             return True
 
         match = _AT.match(message)
-        explanation = scope.explain_scope(query, message, accepts) if match else None
+        explanation = explain_scope(query, message, accepts) if match else None
         if match is None or explanation is None:
             return _rephrased(query, message)
         return f"line {match.group(1)}, column {match.group(2)}: {explanation}"
@@ -247,7 +225,7 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
         documents.refuse_surrogates(text)
         if rdf_format == "xml":
             text = documents.check_xml(text)
-        parsed = ox.parse(text.encode("utf-8"), _format(rdf_format), base_iri=documents.BASE_IRI)
+        parsed = ox.parse(text.encode("utf-8"), ox_format(rdf_format), base_iri=documents.BASE_IRI)
         quads: Iterable[ox.Quad] = parsed
         if rdf_format == "json-ld":  # the only format here with named graphs
             default = ox.DefaultGraph()
@@ -259,7 +237,7 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
     except (SyntaxError, ValueError) as error:
         if _LONG_STRING in str(error) and (short := documents.with_short_strings(text)) != text:
             return _parsed(short, rdf_format)
-        return ParsedGraph(None, _message(text, error, rdf_format))
+        return ParsedGraph(None, _parse_error(text, error, rdf_format))
     assert lines is not None
     triples = lines.decode("utf-8").split("\n")[:-1]
     return ParsedGraph(tuple(dict.fromkeys(documents.relabel(triples))))
@@ -275,7 +253,8 @@ def _update_error(update: str, message: str, known: Mapping[str, str]) -> str:
     return _rephrased(update, message)
 
 
-def _format(rdf_format: str) -> ox.RdfFormat:
+def ox_format(rdf_format: str) -> ox.RdfFormat:
+    """Return the format called ``rdf_format``; raises :class:`~kgbench.errors.EvaluationError`."""
     try:
         return _FORMATS[rdf_format]
     except KeyError:
@@ -283,67 +262,27 @@ def _format(rdf_format: str) -> ox.RdfFormat:
         raise EvaluationError(f"there is no format '{rdf_format}' (but {known})") from None
 
 
-def _refuse_unreadable(query: str) -> None:
-    """Refuse a query with surrogates, or one whose nesting would overflow the engine's stack."""
-    documents.refuse_surrogates(query)
+def _refuse_deep(query: str) -> None:
+    """Refuse a query whose nesting would overflow the engine's stack."""
     if lexer.is_deeper(query, DEEPEST):
         raise documents.RefusedDocument(f"brackets are nested deeper than {DEEPEST} levels")
 
 
-def _store(graph: GraphText) -> ox.Store:
-    store = ox.Store()
-    try:
-        store.bulk_load(
-            input=graph.text.encode("utf-8"),
-            format=_format(graph.rdf_format),
-            base_iri=documents.BASE_IRI,
-        )
-    except (SyntaxError, ValueError) as error:
-        raise EvaluationError(f"the graph of the case does not parse: {error}") from error
-    return store
-
-
 def rows(solutions: ox.QuerySolutions) -> QueryResult:
-    """Convert solutions to a result with N-Triples terms, up to :data:`MOST_VALUES`."""
+    """Convert solutions to a result with N-Triples terms."""
     names = [variable.value for variable in solutions.variables]
-    shown = [name for name in names if not name.startswith(fresh_nodes.HIDDEN)]
-    if len(shown) == len(names):
-        return _as_rows(tuple(names), solutions)
-    return _as_rows(tuple(shown), ([solution[name] for name in shown] for solution in solutions))
+    return as_rows(names, solutions, _written)
 
 
-def _results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples) -> QueryResult:
-    if isinstance(results, ox.QueryBoolean):
-        return QueryResult(boolean=bool(results))
-    if isinstance(results, ox.QuerySolutions):
-        return rows(results)
-    triples = _as_rows(TRIPLE, results)  # may contain duplicates
-    return replace(triples, rows=tuple(dict.fromkeys(triples.rows)))
+def _written(term: object, number: Callable[[str], str]) -> str:
+    if isinstance(term, ox.BlankNode):
+        return number(term.value)
+    if isinstance(term, ox.Triple):
+        return triple_terms.to_ntriples(term, lambda part: _written(part, number))
+    return str(term)
 
 
-def _as_rows(variables: tuple[str, ...], solutions: Iterable[Iterable[object]]) -> QueryResult:
-    most = MOST_VALUES // max(len(variables), 1)
-    rows_: list[tuple[str | None, ...]] = []
-    labels: dict[str, str] = {}
-
-    def leaf(term: object) -> str:
-        if isinstance(term, ox.BlankNode):  # labels are generated: number them by occurrence
-            return labels.setdefault(term.value, f"_:b{len(labels)}")
-        return str(term)
-
-    def written(term: object) -> str | None:
-        if isinstance(term, ox.Triple):
-            return triple_terms.to_ntriples(term, leaf)
-        return None if term is None else leaf(term)
-
-    for solution in solutions:
-        if len(rows_) == most:
-            return QueryResult(variables, error=f"the result has more than {most} rows")
-        rows_.append(tuple([written(term) for term in solution]))
-    return QueryResult(variables, tuple(rows_))
-
-
-def _message(text: str, error: Exception, rdf_format: str) -> str:
+def _parse_error(text: str, error: Exception, rdf_format: str) -> str:
     """Return the error of a document, with line and column if they are known."""
     message = str(error.msg if isinstance(error, SyntaxError) else error)
     if rdf_format == "json-ld" and "LoadDocumentCallback" in message:
@@ -379,3 +318,48 @@ def _rephrased(query: str, message: str) -> str:
     marks = list(dict.fromkeys(_MARK.findall(match.group(3))))[:12]
     tail = f" instead of {' or '.join(marks)}" if marks else ""
     return f"line {line}, column {column}: syntax error, {stands} here{tail}"
+
+
+def explain_scope(query: str, message: str, accepts: Callable[[str], bool]) -> str | None:
+    """Describe the scope error in ``query``; ``None`` if the error is one of grammar.
+
+    ``message`` is the engine's message, ``accepts`` returns whether the engine accepts a query.
+    """
+    free = without_scope_errors(query)
+    if free == query or not accepts(free):
+        return None
+    hint = next((text for pattern, text in _HINTS.items() if pattern in message), _OTHER)
+    return f"{SCOPE_ERROR}, {hint}"
+
+
+def without_scope_errors(query: str) -> str:
+    """Return ``query`` changed so that no rule of scope can be violated, with the same grammar.
+
+    Each variable of a SELECT clause, and each variable after AS, becomes a new variable; variables
+    in the expressions of a SELECT clause become numbers.
+
+    >>> without_scope_errors("SELECT ?a (COUNT(?b) AS ?c) { BIND(?d AS ?a) }")
+    'SELECT (1 AS ?free0) (COUNT(1) AS ?free1) { BIND(?d AS ?free2) }'
+    """
+    pieces: list[str] = []
+    selecting = False
+    level = new = 0
+    before = ""
+    for token in tokens(query):
+        text, word = token.text, token.text.upper()
+        if word == "SELECT" and token.kind is Kind.WORD:
+            selecting, level = True, 0
+        elif selecting and level == 0 and word in _ENDS:
+            selecting = False
+        elif selecting and text in "()" and token.kind is Kind.MARK:
+            level += 1 if text == "(" else -1
+        if token.kind is Kind.VARIABLE and before == "AS":
+            text, new = f"?free{new}", new + 1
+        elif selecting and level == 0 and (token.kind is Kind.VARIABLE or text == "*"):
+            text, new = f"(1 AS ?free{new})", new + 1
+        elif selecting and token.kind is Kind.VARIABLE:
+            text = "1"
+        if token.kind not in _PASSED:
+            before = word
+        pieces.append(text)
+    return "".join(pieces)

@@ -3,23 +3,26 @@
 
 All are a ``concurrent.futures.Executor``; use ``submit(judge_batch, batch, limits)``. A plug-in
 names a function ``open(address)`` in the group ``kgbench.executors``; the property ``workers`` of
-its executor is the number of batches that are judged in parallel. Of many batches, a window is
-under way ahead of the consumer of their results (:func:`in_order`).
+its executor is the number of batches that are judged in parallel. Of many batches, or of whole
+dialogues, a window is under way ahead of the consumer of their results (:func:`in_order`).
 """
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import islice
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from kgbench import entry_points
 from kgbench.errors import ConfigurationError, Finding
-from kgbench.execution.judging import JudgeLimits, start_child
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch, start_child
+from kgbench.model import Case, Dialogue, Verdict
+from kgbench.tool_calls import TOOL_RESULTS
 
 _GROUP = "kgbench.executors"
 _LOCAL = "local"
@@ -32,6 +35,10 @@ Item = TypeVar("Item")
 Label = TypeVar("Label")
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
+
+
+Part: TypeAlias = Sequence[tuple[Dialogue, Case]]
+Of = TypeVar("Of")
 
 
 def executor(spec: str) -> Executor:
@@ -115,3 +122,46 @@ def _completed(label: Label, future: Future[list[Answer]] | None) -> tuple[Label
 def unusable(spec: str, reason: str) -> ConfigurationError:
     """Return the error of an executor that cannot be used."""
     return ConfigurationError([Finding("--executor", "", f"'{spec}' cannot be used: {reason}")])
+
+
+def request(dialogue: Dialogue, case: Case, k: int) -> JudgeRequest:
+    """Return the request to judge answer ``k`` of ``dialogue``, with tool results before it."""
+    with_tools = any(turn.feedback == TOOL_RESULTS for turn in dialogue.turns)
+    prompts = tuple(turn.prompt for turn in dialogue.turns[: k + 1]) if with_tools else ()
+    return JudgeRequest(case, dialogue.answers[: k + 1], prompts)
+
+
+def judge_dialogues(
+    dialogues: Iterable[tuple[Dialogue, Case]],
+    executor: concurrent.futures.Executor,
+    limits: JudgeLimits,
+) -> Iterator[tuple[Dialogue, list[Verdict]]]:
+    """Yield each dialogue with the verdicts on all judged answers, in order."""
+    parts = ((None, part) for part in split_parts(dialogues))
+    for _, part, verdicts in judge_parts(parts, executor, limits):
+        for (dialogue, _), dialogue_verdicts in zip(part, verdicts, strict=True):
+            yield dialogue, dialogue_verdicts
+
+
+def judge_parts(
+    parts: Iterable[tuple[Of, Part]], executor: concurrent.futures.Executor, limits: JudgeLimits
+) -> Iterator[tuple[Of, Part, list[list[Verdict]]]]:
+    """Yield each part with the verdicts on each answer of each dialogue, in order.
+
+    Later parts are read and judged while the consumer uses an earlier one. Empty parts are passed
+    on in their place.
+    """
+
+    def batches() -> Iterator[tuple[tuple[Of, Part, list[tuple[int, ...]]], list[JudgeRequest]]]:
+        for of, part in parts:
+            judged = [dialogue.judged for dialogue, _ in part]
+            requests = [
+                request(dialogue, case, k)
+                for (dialogue, case), rounds in zip(part, judged, strict=True)
+                for k in rounds
+            ]
+            yield (of, part, judged), requests
+
+    for (of, part, judged), verdicts in in_order(batches(), executor, judge_batch, limits):
+        remaining = iter(verdicts)
+        yield of, part, [list(islice(remaining, len(rounds))) for rounds in judged]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph as ox
@@ -19,11 +19,16 @@ import pyoxigraph as ox
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 from kgbench.execution import documents, fresh_nodes, graph_changes
-from kgbench.execution.graphs import GraphCache, GraphText, InstalledGraphs
-from kgbench.execution.oxigraph import MOST_VALUES, TRIPLE
+from kgbench.execution.engines import (
+    TRIPLE,
+    GraphText,
+    InstalledGraphs,
+    QueryEngine,
+    Question,
+    as_rows,
+)
+from kgbench.execution.oxigraph import ox_format
 from kgbench.model import ParsedGraph, QueryResult
-from kgbench.rdf import lexer
-from kgbench.rdf.prefixes import complete
 from kgbench.vocab import XSD
 
 if TYPE_CHECKING:
@@ -31,13 +36,6 @@ if TYPE_CHECKING:
     from rdflib.term import Node
 
 _FORMATS = {"turtle": "turtle", "json-ld": "json-ld", "xml": "xml", "ntriples": "nt"}
-_OX_FORMATS = {
-    "turtle": ox.RdfFormat.TURTLE,
-    "json-ld": ox.RdfFormat.JSON_LD,
-    "xml": ox.RdfFormat.RDF_XML,
-    "ntriples": ox.RdfFormat.N_TRIPLES,
-}
-
 # Strings, comments and IRIs of Turtle; the second group is a language tag followed by ^^.
 _TAGGED_AND_TYPED = re.compile(
     r"""(\"\"\"(?:[^"\\]|\\.|"{1,2}(?!"))*+\"\"\"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*+'''"""
@@ -48,23 +46,20 @@ _TAGGED_AND_TYPED = re.compile(
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 
 
-class RdflibExecutor:
-    """An implementation of :class:`kgbench.model.Executor` with rdflib.
+class RdflibExecutor(QueryEngine["Graph"]):
+    """An implementation of :class:`kgbench.model.Executor` with rdflib, whose casts it has."""
 
-    ``installed`` are the graphs that can be named.
-    """
+    ERRORS = (Exception,)  # rdflib's parsers raise exceptions of any class
 
     def __init__(self, installed: InstalledGraphs | None = None) -> None:
         import rdflib.plugins.sparql
 
         rdflib.plugins.sparql.SPARQL_LOAD_GRAPHS = False
-        self._graphs = GraphCache(installed or InstalledGraphs(), _graph)
+        super().__init__(installed)
 
     def parse(self, text: str, rdf_format: str) -> ParsedGraph:
         """Return the triples of a document's default graph, or the parser's message."""
-        if rdf_format not in _FORMATS:
-            known = ", ".join(_FORMATS)
-            raise EvaluationError(f"there is no format '{rdf_format}' (but {known})")
+        ox_format(rdf_format)  # refuses others
         try:
             with _quietly():
                 lines = _parsed(text.removeprefix(BOM), rdf_format)
@@ -73,7 +68,7 @@ class RdflibExecutor:
             return ParsedGraph(None, str(error))
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - rdflib's parsers raise exceptions of any class
+        except Exception as error:  # noqa: BLE001 - as above
             return ParsedGraph(None, str(error) or type(error).__name__)
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:  # noqa: ARG002 - grammar
@@ -89,68 +84,58 @@ class RdflibExecutor:
             return str(error) or type(error).__name__
         return None
 
-    def changes(self, text: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the changes of a request; see :mod:`kgbench.execution.graph_changes`."""
-        refused = graph_changes.refusal(text)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        loaded = self._graphs[graph]
+    def _changed(self, loaded: Graph, text: str, known: Mapping[str, str]) -> QueryResult:
+        with _quietly():
+            return graph_changes.result(_changes(loaded, text, known))
+
+    def _queried(
+        self,
+        kind: Question,  # noqa: ARG002 - the frame has refused what does not fit
+        loaded: Graph,
+        query: str,
+        known: Mapping[str, str],
+    ) -> QueryResult:
+        with _quietly():
+            result = fresh_nodes.execute(
+                lambda text: loaded.query(text, initNs=known), query, _syntax_error()
+            )
+            if result.type == "ASK":
+                return QueryResult(boolean=bool(result.askAnswer))
+            if result.type == "CONSTRUCT":
+                return as_rows(TRIPLE, result.graph or (), _written)
+            return as_rows([str(variable) for variable in result.vars or ()], result, _written)
+
+    @staticmethod
+    def _loaded(graph: GraphText) -> Graph:
+        """Load the graph of a case with the faster parser of pyoxigraph; no model wrote it."""
+        from rdflib import BNode, Graph, Literal, URIRef
+
+        terms: dict[object, Node] = {}
+
+        def term(value: Any) -> Node:
+            node = terms.get(value)
+            if node is None:
+                if isinstance(value, ox.NamedNode):
+                    node = URIRef(value.value)
+                elif isinstance(value, ox.BlankNode):
+                    node = BNode(value.value)
+                elif value.language is not None:
+                    node = Literal(value.value, lang=value.language)
+                else:
+                    plain = value.datatype.value == XSD.string
+                    datatype = None if plain else URIRef(value.datatype.value)
+                    node = Literal(value.value, datatype=datatype)
+                terms[value] = node
+            return node
+
         try:
-            documents.refuse_surrogates(text)
-            with _quietly():
-                changes = _changes(loaded, text.removeprefix(BOM), complete(prefixes))
-                return graph_changes.result(changes)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as above
-            return QueryResult(error=str(error) or type(error).__name__)
-
-    def select(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the rows of a SELECT over ``graph``; see :class:`kgbench.model.QueryResult`."""
-        refused = lexer.refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        return self._result(query, graph, prefixes)
-
-    def results(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the rows of a SELECT or the value of an ASK; casts are those of rdflib."""
-        refused = lexer.result_refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        return self._result(query, graph, prefixes)
-
-    def explore(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        """Return the same as :meth:`results`, or the triples of a CONSTRUCT."""
-        refused = lexer.exploring_refusal(query)
-        if refused is not None:
-            return QueryResult(error=refused, refused=True)
-        return self._result(query, graph, prefixes)
-
-    def _result(self, query: str, graph: str, prefixes: Mapping[str, str]) -> QueryResult:
-        loaded = self._graphs[graph]
-        try:
-            documents.refuse_surrogates(query)
-            with _quietly():
-                known = complete(prefixes)
-                result = fresh_nodes.execute(
-                    lambda text: loaded.query(text, initNs=known),
-                    query.removeprefix(BOM),
-                    _syntax_error(),
-                )
-                if result.type == "ASK":
-                    return QueryResult(boolean=bool(result.askAnswer))
-                if result.type == "CONSTRUCT":
-                    return _rows(TRIPLE, result.graph)
-                names = [str(variable) for variable in result.vars or ()]
-                shown = [
-                    n for n, name in enumerate(names) if not name.startswith(fresh_nodes.HIDDEN)
-                ]
-                rows: Iterable[Any] = result
-                return _rows([names[n] for n in shown], ([row[n] for n in shown] for row in rows))
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as above
-            return QueryResult(error=str(error) or type(error).__name__)
+            content, form = graph.text.encode("utf-8"), ox_format(graph.rdf_format)
+            loaded = Graph()
+            for quad in ox.parse(content, form, base_iri=documents.BASE_IRI):
+                loaded.add((term(quad.subject), term(quad.predicate), term(quad.object)))
+        except (SyntaxError, ValueError) as error:
+            raise EvaluationError(f"the graph of the case does not parse: {error}") from error
+        return loaded
 
 
 @contextlib.contextmanager
@@ -238,59 +223,9 @@ def _refuse_tagged_and_typed(text: str) -> None:
             )
 
 
-def _graph(graph: GraphText) -> Graph:
-    """Load the graph of a case with the faster parser of pyoxigraph; no model wrote it."""
-    from rdflib import BNode, Graph, Literal, URIRef
-
-    terms: dict[object, Node] = {}
-
-    def term(value: Any) -> Node:
-        node = terms.get(value)
-        if node is None:
-            if isinstance(value, ox.NamedNode):
-                node = URIRef(value.value)
-            elif isinstance(value, ox.BlankNode):
-                node = BNode(value.value)
-            elif value.language is not None:
-                node = Literal(value.value, lang=value.language)
-            else:
-                plain = value.datatype.value == XSD.string
-                datatype = None if plain else URIRef(value.datatype.value)
-                node = Literal(value.value, datatype=datatype)
-            terms[value] = node
-        return node
-
-    try:
-        quads = ox.parse(
-            graph.text.encode("utf-8"),
-            _OX_FORMATS[graph.rdf_format],
-            base_iri=documents.BASE_IRI,
-        )
-        loaded = Graph()
-        for quad in quads:
-            loaded.add((term(quad.subject), term(quad.predicate), term(quad.object)))
-    except (SyntaxError, ValueError) as error:
-        raise EvaluationError(f"the graph of the case does not parse: {error}") from error
-    return loaded
-
-
-def _rows(variables: Iterable[str], result: Any) -> QueryResult:
-    variables = tuple(variables)
-    most = MOST_VALUES // max(len(variables), 1)
-    rows: list[tuple[str | None, ...]] = []
-    labels: dict[str, str] = {}
-
-    def written(value: Node | None) -> str | None:
-        if value is None:
-            return None
-        term = _term(value)
-        return labels.setdefault(term, f"_:b{len(labels)}") if term.startswith("_:") else term
-
-    for row in result:
-        if len(rows) == most:
-            return QueryResult(variables, error=f"the result has more than {most} rows")
-        rows.append(tuple([written(value) for value in row]))
-    return QueryResult(variables, tuple(rows))
+def _written(term: Node, number: Callable[[str], str]) -> str:
+    written = _term(term)
+    return number(written) if written.startswith("_:") else written
 
 
 def _term(term: Node) -> str:

@@ -26,7 +26,7 @@ from kgbench.rdf.quads import ByIndex, IndexedQuads
 from kgbench.record import reading
 from kgbench.record.dialogues import StoredDialogues
 from kgbench.record.reading import PassInfo, RunInfo
-from kgbench.record.withheld import disclosed
+from kgbench.record.schema import disclosed
 from kgbench.run_selection import newest_judgeable_run
 from kgbench.scores.selection import FIRST, LATEST
 from kgbench.store.protocol import Store
@@ -73,7 +73,7 @@ class OutgoingRun:
     def dialogues(self) -> list[Dialogue]:
         """The valid dialogues, by model, task and iteration.
 
-        A text that was left out is a :class:`~kgbench.record.withheld.Withheld`.
+        A text that was left out is a :class:`~kgbench.record.schema.Withheld`.
         """
         valid = map(self.found.dialogue, self.found.parts)
         return sorted(valid, key=lambda d: (d.model, d.task, d.iteration, d.iri))

@@ -16,7 +16,7 @@ from kgbench.characters import encodable
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import canonical_json
-from kgbench.record.withheld import disclosed
+from kgbench.record.schema import disclosed
 from kgbench.tables import Column, Kind, Table, Value
 from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 

@@ -18,9 +18,9 @@ from pathlib import PurePosixPath
 from kgbench import clock
 from kgbench.errors import ImportRefused
 from kgbench.evaluation import evaluations
-from kgbench.execution.dialogues import judge_dialogues
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import judge_dialogues
 from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.metrics import descriptions
 from kgbench.model import Dialogue, Evaluation, Json

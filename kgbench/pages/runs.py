@@ -20,8 +20,8 @@ from kgbench.pages.snapshot import View
 from kgbench.pages.times import day, moment, seconds_between
 from kgbench.rdf import queries
 from kgbench.record import accounts, reading
+from kgbench.record.accounts import run_end
 from kgbench.record.reading import RunInfo
-from kgbench.record.run_ends import run_end
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names, model_names
 from kgbench.vocab import DCTERMS, KGB, PROV

@@ -28,7 +28,7 @@ from kgbench.publish.redaction import (
 from kgbench.publish.scrubbing import Scrubber, is_public
 from kgbench.rdf import canonical_json
 from kgbench.rdf.quads import Quads
-from kgbench.record.run_ends import run_end
+from kgbench.record.accounts import run_end
 from kgbench.secrets.publication_key import PublicationKey
 from kgbench.vocab import CSVW, KGB, OWL, PROV, RDF, RDFS, SCHEMA, SH, SKOS, XSD
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues, calls and tokens of runs, read from the store, with working time and prices.
+"""Dialogues, calls and tokens of runs, read from the store, with working time, ends and prices.
 
 Totals are computed from the store alone, never carried over in memory or files, so that they are
 right after any number of interruptions.
@@ -10,16 +10,25 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
+
+import pyoxigraph as ox
 
 from kgbench.model import Usage as TokenUsage
 from kgbench.rdf import moment, queries
+from kgbench.rdf.quads import Quads
 from kgbench.record import reading
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
+from kgbench.vocab import DCTERMS, KGB, PROV, RDF
 
 _NAMED = 500  # dialogues that a query names
+
+
+_TYPE, _SESSION = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Session)
+_PART_OF = ox.NamedNode(DCTERMS.isPartOf)
+_STARTED, _ENDED = ox.NamedNode(PROV.startedAtTime), ox.NamedNode(PROV.endedAtTime)
 
 
 @dataclass(slots=True)
@@ -189,3 +198,31 @@ def _stretches(store: Store, run: str, graph: str) -> Iterator[tuple[datetime, d
 
 def _number(literal: Any) -> int | None:
     return None if literal is None else int(literal.value)
+
+
+def run_end(quads: Quads, run: ox.NamedNode) -> Any:
+    """Return the end of a run as an ``xsd:dateTime``: that of the session that began last.
+
+    A run without sessions was imported with its own end. ``None`` if no end is known, because the
+    last session is in progress or was interrupted.
+    """
+    parts = {quad.subject for quad in quads.quads_for_pattern(None, _PART_OF, run)}
+    sessions = [
+        session for session in parts if any(quads.quads_for_pattern(session, _TYPE, _SESSION))
+    ]
+    if not sessions:
+        return _time(quads, run, _ENDED)
+    return _time(quads, max(sessions, key=lambda session: _began(quads, session)), _ENDED)
+
+
+def _began(quads: Quads, node: Any) -> datetime:
+    literal = _time(quads, node, _STARTED)
+    return (
+        datetime.min.replace(tzinfo=UTC)
+        if literal is None
+        else datetime.fromisoformat(literal.value)
+    )
+
+
+def _time(quads: Quads, node: Any, predicate: ox.NamedNode) -> Any:
+    return next((quad.object for quad in quads.quads_for_pattern(node, predicate, None)), None)

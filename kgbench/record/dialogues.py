@@ -212,7 +212,7 @@ class StoredDialogues:
     def dialogue(self, iri: str) -> Dialogue:
         """Return a dialogue.
 
-        A text that was removed for publication is a :class:`~kgbench.record.withheld.Withheld`.
+        A text that was removed for publication is a :class:`~kgbench.record.schema.Withheld`.
         """
         return Dialogue(
             iri=iri,

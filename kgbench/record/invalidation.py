@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks results as invalid, with agent, time and reason; nothing is removed."""
+"""Marks results as invalid, with agent, time and reason, and finds what is removed with a run.
+
+An invalidation removes nothing; a removal keeps what other runs share.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ from kgbench import clock
 from kgbench.errors import NotRecorded, StoreError
 from kgbench.rdf import iri
 from kgbench.record import reading, schema
-from kgbench.record.dialogue_names import find_dialogue
 from kgbench.record.entries import registry_entry
+from kgbench.record.identity import find_dialogue
+from kgbench.record.reading import RunInfo
 from kgbench.store.iris import new_id
+from kgbench.store.maintenance import analyses_of
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 from kgbench.vocab import PROV, RDF
@@ -114,3 +119,28 @@ def unrepeated(store: Store, graph: str) -> int:
     """Return how many planned dialogues of a run's graph were invalidated and not begun again."""
     (row,) = store.query(fill("unrepeated-invalid.rq", graph=graph))
     return int(row["count"].value)
+
+
+class Removal(NamedTuple):
+    """The graphs that are removed with a run."""
+
+    run: str
+    passes: tuple[str, ...]
+    analyses: tuple[str, ...]
+    invalidations: tuple[str, ...]
+
+    @property
+    def graphs(self) -> list[str]:
+        """All of them; the run comes first, so that no graph refers to one that is gone already."""
+        return [self.run, *self.passes, *self.analyses, *self.invalidations]
+
+
+def removal(store: Store, run: RunInfo) -> Removal:
+    """Find the passes of ``run``, the analyses that read it, and invalidations of it alone."""
+    passes = tuple(pass_.graph for pass_ in reading.passes(store, run))
+    rows = store.query(fill("invalidations-of.rq", catalogue=store.iris.catalogue, run=run.iri))
+    invalidations = tuple(
+        sorted(row["graph"].value for row in rows if row["of"].value == row["all"].value)
+    )
+    analyses = tuple(analyses_of(store, {run.graph, *passes}))
+    return Removal(run.graph, passes, analyses, invalidations)

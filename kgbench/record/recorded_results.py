@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes of earlier passes that are needed to judge an answer again.
+"""Recorded tasks and cases, and notes of earlier passes that are needed to judge an answer again.
 
-These are the way an answer was parsed, if answers of a task were parsed in different ways, and the
-result sets of queries that ran on an endpoint. An endpoint's past state is gone, so such answers
-are judged by the results recorded with them, and new answers by an endpoint that the user names.
+The notes are the way an answer was parsed, if answers of a task were parsed in different ways, and
+the result sets of queries that ran on an endpoint. An endpoint's past state is gone, so such
+answers are judged by the results recorded with them, and new answers by an endpoint that the user
+names.
 The recorded results belong to an answer, not to its case, which stays unchanged.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import replace
 from typing import Protocol, cast
 
 from kgbench.execution.endpoint import Endpoint
-from kgbench.model import Case, Dialogue, Json, QueryResult
+from kgbench.model import Case, Dialogue, Json, QueryResult, Task
 from kgbench.policies import ties
 from kgbench.policies.policy import Policy
 from kgbench.policies.results import to_json
@@ -22,7 +23,7 @@ from kgbench.rdf import canonical_json, digest
 from kgbench.record import reading
 from kgbench.record.reading import Execution
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, typed_answers
+from kgbench.tasks import catalogue, successors, typed_answers
 
 _KEPT = (
     "answerSet",
@@ -41,6 +42,9 @@ _RESULTS = ("answerSet", "result", "publishedResultSet")  # each says what a que
 Select = Callable[[str, Mapping[str, str]], QueryResult]
 #: The recorded notes about results, by query.
 Results = Mapping[str, Mapping[str, Json]]
+
+
+_MOST_CASES = 4_096  # held in memory
 
 
 class _NeedsResults(Protocol):
@@ -220,3 +224,29 @@ def _by_query(noted: Iterable[Mapping[str, Json]]) -> Results:
 def _with(case: Case, results: Results) -> Case:
     data = {**case.data, "recordedResults": results}
     return replace(case, data=data, digest=digest(case.digest + canonical_json(results)))
+
+
+class RecordedCases:
+    """Reads tasks and cases of ``store`` by IRI, each once for all runs.
+
+    Both methods raise :class:`~kgbench.errors.StoreError` for an IRI that the store lacks.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._tasks: dict[str, Task] = {}
+        self._cases: dict[str, Case] = {}
+
+    def task(self, iri: str) -> Task:
+        """Return a task as it was recorded."""
+        if iri not in self._tasks:
+            self._tasks[iri] = reading.task(self.store, iri)
+        return self._tasks[iri]
+
+    def case(self, iri: str) -> Case:
+        """Return a case, converted to the current version of its task class."""
+        if iri not in self._cases:
+            if len(self._cases) >= _MOST_CASES:
+                self._cases.clear()
+            self._cases[iri] = successors.as_successor_case(reading.case(self.store, iri))
+        return self._cases[iri]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes runs, passes, dialogues and turns as triples."""
+"""Writes runs, passes, dialogues, turns and tool calls as triples."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from typing import Any
 
 from kgbench.model import Call, Dialogue, Evaluation, Outcome, Plan
 from kgbench.rdf import canonical_json, digest, storable
-from kgbench.record import schema, tool_uses
+from kgbench.record import schema
 from kgbench.record.accounts import SessionPrice
 from kgbench.record.entries import registry_entry
-from kgbench.record.evaluations import evaluation_triples
-from kgbench.record.verdicts import verdict_triples
+from kgbench.record.evaluations import evaluation_triples, verdict_triples
 from kgbench.store.iris import Iris, slug
 from kgbench.store.protocol import Block
-from kgbench.tool_calls import ToolUse
+from kgbench.tool_calls import ToolServer, ToolUse
 from kgbench.vocab import KGB
 
 DIGEST_SCHEME = 1
 SHAPES = "https://w3id.org/kgbench/shapes/configuration"  # the shapes of configurations
 JUDGEMENTS = "judgements"  # the suite of dialogues with judges
 _REMEMBERED = 4096  # texts not written again; writing one twice would change nothing
+
+
+_DIGITS = 16  # of a digest, in the IRI of a server
 
 
 class Recorder:
@@ -218,7 +220,7 @@ class Recorder:
         self, dialogue: Dialogue, k: int, number: int, uses: Sequence[ToolUse]
     ) -> list[str]:
         """Return the tool calls in answer ``k``, which model call ``number`` of the turn gave."""
-        return tool_uses.triples(dialogue.iri, k, number, uses, self._text, iris=self.iris)
+        return triples(dialogue.iri, k, number, uses, self._text, iris=self.iris)
 
     def evaluation_block(self, evaluation: Evaluation, dialogue: Dialogue) -> Block:
         """Return an evaluation of this pass, with the verdict if it evaluates a judge's answer."""
@@ -268,3 +270,44 @@ class Recorder:
             self._texts.popitem(last=False)
         lines += schema.of("Text").triples(iri, storable(value))
         return iri
+
+
+def triples(
+    dialogue: str,
+    k: int,
+    number: int,
+    uses: Sequence[ToolUse],
+    texts: schema.Texts,
+    *,
+    iris: Iris,
+) -> list[str]:
+    """Return the tool calls in answer ``k`` of a dialogue (IRI), given by model call ``number``."""
+    lines: list[str] = []
+    for index, use in enumerate(uses):
+        iri = f"{dialogue}/{k}/tool/{index}"
+        lines += schema.of("ToolCall").triples(
+            iri,
+            use.call,
+            use,
+            dialogue=dialogue,
+            round=k,
+            index=index,
+            model_call=f"{dialogue}/{k}/call/{number}",
+            outcome=use.result.outcome,
+            fault=use.result.fault,
+            server=None if use.server is None else _iri(use.server, iris),
+            texts=texts,
+        )
+        lines += schema.of("ToolResult").triples(f"{iri}/result", use.result, call=iri, texts=texts)
+        if use.server is not None:
+            label = f"{use.server.name} {use.server.version}".strip()
+            server = _iri(use.server, iris)
+            lines += schema.of("ToolServer").triples(server, use.server, label=label)
+    return lines
+
+
+def _iri(server: ToolServer, iris: Iris) -> str:
+    """Return the IRI of the server that gave the result of a call."""
+    name, version = (storable(text).value for text in (server.name, server.version))
+    known = digest(canonical_json([name, version, server.digest]))[:_DIGITS]
+    return iris.mint("toolServer", name=slug(name), digest=known)

@@ -12,8 +12,8 @@ from typing import Any, Final
 from kgbench.errors import StoreError
 from kgbench.rdf import iri, queries
 from kgbench.record import reading, schema
+from kgbench.record.evaluations import Item, item_iris, item_triples
 from kgbench.record.recorder import JUDGEMENTS, Recorder
-from kgbench.record.verdicts import Item, item_iris, item_triples
 from kgbench.store.iris import Iris, new_id
 from kgbench.store.protocol import Block, Store
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import pyoxigraph as ox
 
@@ -23,7 +23,6 @@ from kgbench.errors import ResourceError, StoreError
 from kgbench.model import Json, Outcome
 from kgbench.rdf.quads import Properties, Statements, by_subject
 from kgbench.rdf.quads import name as name_of
-from kgbench.record.withheld import LEFT_OUT
 from kgbench.tool_calls import ToolOutcome
 from kgbench.vocab import BASE, KGB, OUTCOME, PROV, RDF, SH, TOOL_OUTCOME, XSD, compact
 
@@ -278,3 +277,21 @@ _KINDS = {
     RDF.JSON: Kind(lambda value: rdf.json_literal(dict(value)), _object),
     **{datatype: _typed(datatype) for datatype in (XSD.decimal, XSD.date, XSD.base64Binary)},
 }
+
+
+class Withheld(str):
+    """Stands in a dialogue for a text that was left out; its content is what readers show instead.
+
+    >>> isinstance(LEFT_OUT, str)
+    True
+    """
+
+    __slots__ = ()
+
+
+LEFT_OUT: Final = Withheld("[the text was left out]")
+
+
+def disclosed(text: str | None) -> str | None:
+    """Return ``text``, or ``None`` if it was left out or is missing."""
+    return None if isinstance(text, Withheld) else text

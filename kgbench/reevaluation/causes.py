@@ -3,29 +3,35 @@
 
 If the other engine still gives the earlier scores, the difference is one between the engines; the
 first round that they judge differently shows its kind.
+
+Where others published the scores of a comparison policy, they executed the queries with another
+engine. Known facts come first: the error or the numbers of rows that were published with the score,
+and the error of the local engine. Features of queries that engines treat differently come last,
+because they are only read from the query texts.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Final, NamedTuple
 
-from kgbench.execution import scope
-from kgbench.execution.dialogues import judge_dialogues
+from kgbench.execution import oxigraph
 from kgbench.execution.judging import JudgeLimits
+from kgbench.execution.pools import judge_dialogues
 from kgbench.model import Case, Dialogue, Json, Outcome, Verdict
+from kgbench.policies.ties import parse_ranking
+from kgbench.rdf import lexer
+from kgbench.rdf.lexer import Kind, Token, tokens
 from kgbench.record.reading import ScoredEvaluation
-from kgbench.reevaluation import policy_causes
 from kgbench.reevaluation.comparison import UNEXPLAINED, DialogueScores, is_same_value
 from kgbench.tasks import catalogue
 
 STRICTER = "stricter grammar"
 SCOPE = "scope rule"
 LAXER = "more tolerant engine"
-LIMIT = policy_causes.LIMIT
-SEMANTICS = policy_causes.SEMANTICS
 UNJUDGED = "not judged"
 NOT_BEFORE = "not scored before"
 REPAIR = "repair of the answer"
@@ -33,6 +39,25 @@ REPAIR = "repair of the answer"
 _OTHER_ENGINE_SECONDS = 10.0  # seconds for the other engine
 _TITLES = {"oxigraph": "Oxigraph", "rdflib": "rdflib"}
 _PARSED = ("answerParse", "parsableSyntax")
+OTHER_ENGINE: Final = "other engine"
+REFUSED: Final = "refused here"
+UNDECLARED: Final = "undeclared prefix"
+TIE: Final = "tie at a limit"
+LIMIT: Final = "limit"
+SEMANTICS: Final = "semantics"
+_LONGEST: Final = 200
+UNORDERED: Final = "limit without order"
+PATH: Final = "property path"
+COUNT: Final = "count of all"
+ORDER: Final = "order of terms"
+_WORDS: Final = {
+    UNORDERED: "LIMIT without ORDER BY leaves the choice of rows to the engine",
+    PATH: "paths of any length count their solutions once in SPARQL 1.1, and not in all engines",
+    COUNT: "COUNT(*) with optional parts is counted otherwise by some engines",
+    ORDER: "< and > between IRIs are errors in SPARQL 1.1, and not in all engines",
+}
+_SILENT: Final = frozenset((Kind.BLANK, Kind.COMMENT))
+_LONG: Final = frozenset("*+")
 
 
 class DifferingDialogue(NamedTuple):
@@ -77,7 +102,7 @@ def explain(
         before = {index: item.before[k] for index, k in rounds if k in item.before}
         by_policy = item.published and "policy" in item.verdicts[-1].infos
         evidence = (item.case, item.verdicts, before, item.noted)
-        if by_policy and (shown_cause := policy_causes.proven_cause(*evidence)):
+        if by_policy and (shown_cause := proven_cause(*evidence)):
             item.entry["cause"] = shown_cause
             continue
         found_cause = cause(
@@ -90,7 +115,7 @@ def explain(
         )
         # A timeout of rdflib says nothing about the engine that others used.
         if by_policy and found_cause.partition(":")[0] in {UNEXPLAINED, LIMIT}:
-            found_cause = policy_causes.likely_cause(*evidence) or UNEXPLAINED
+            found_cause = likely_cause(*evidence) or UNEXPLAINED
         item.entry["cause"] = (
             _by_task_class(item, before) if found_cause == UNEXPLAINED else found_cause
         )
@@ -152,7 +177,7 @@ def _difference(k: int, ours: Verdict, theirs: Verdict, engines: tuple[str, str]
     accepted = [_accepted(ours), _accepted(theirs)]
     if accepted == [False, True]:
         message = _message(ours)
-        rule = SCOPE if scope.ERROR in message else STRICTER
+        rule = SCOPE if oxigraph.SCOPE_ERROR in message else STRICTER
         return f"{rule}: {here} refuses the answer of round {k}: {message}"
     if accepted == [True, False]:
         return f"{LAXER}: {there} refuses the answer of round {k}: {_message(theirs)}"
@@ -183,3 +208,121 @@ def _agrees(verdict: Verdict, earlier: ScoredEvaluation | None, new: Collection[
         is_same_value(earlier.scores[name], value, earlier.decimals)
         for name, value in scores.items()
     )
+
+
+def proven_cause(
+    case: Case,
+    verdicts: Sequence[Verdict],
+    before: Mapping[int, ScoredEvaluation],
+    noted: Mapping[str, Json],
+) -> str | None:
+    """Return the cause shown by an engine's error or a LIMIT that cuts through ties, or ``None``.
+
+    ``before`` are the published scores by round, and ``noted`` is the data published with them.
+    """
+    verdict = verdicts[-1]
+    for name, side in (("answer", "prediction"), ("reference", "target")):
+        if message := _published(noted, side).get("err"):
+            return f"{OTHER_ENGINE}: it does not execute the {name}: {_line(message)}"
+    error = (verdict.infos.get("result") or {}).get("error")
+    if verdict.outcome is Outcome.TIMEOUT:
+        return f"{LIMIT}: the query of the answer takes too long here"
+    if error and any(value > 0 for seen in before.values() for value in seen.scores.values()):
+        return f"{REFUSED}: the engine does not execute the answer: {_line(error)}"
+    causes = [trait for trait in _traits(case, verdict) if trait.startswith(UNORDERED)]
+    cut = verdict.infos.get("tieAtLimit") or ()
+    causes += [f"{TIE}: rows tie where the LIMIT of the {name} cuts" for name in cut]
+    return causes[0] + _sizes(verdict, noted) if causes else None
+
+
+def likely_cause(
+    case: Case,
+    verdicts: Sequence[Verdict],
+    before: Mapping[int, ScoredEvaluation],
+    noted: Mapping[str, Json],
+) -> str | None:
+    """Return the cause suggested by the texts of queries and the numbers of rows; else ``None``."""
+    verdict = verdicts[-1]
+    sizes = _sizes(verdict, noted)
+    if traits := _traits(case, verdict):
+        return traits[0] + sizes
+    if not any(value for seen in before.values() for value in seen.scores.values()):
+        for name, text in _queries(case, verdict):
+            if prefixes := lexer.undeclared(text, {}):
+                return (
+                    f"{UNDECLARED}: the {name} uses '{prefixes[0]}:', which is known here without "
+                    f"a declaration and not in all engines{sizes}"
+                )
+    return f"{SEMANTICS}: engines find other rows{sizes}" if sizes else None
+
+
+def _traits(case: Case, verdict: Verdict) -> list[str]:
+    """Return the features of the queries that engines treat differently."""
+    traits_by_query = [traits(text) for _, text in _queries(case, verdict)]
+    return [trait for of_query in traits_by_query for trait in of_query]
+
+
+def _queries(case: Case, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """Yield the query of the answer and the reference query, as far as they exist."""
+    texts = (("answer", verdict.infos.get("sparql")), ("reference", case.data.get("refSparql")))
+    return ((name, text) for name, text in texts if text)
+
+
+def _sizes(verdict: Verdict, noted: Mapping[str, Json]) -> str:
+    """Return a text about published numbers of rows that differ from those found here."""
+    texts = []
+    sides = (("answer", "prediction", "resultLength"), ("reference", "target", "referenceLength"))
+    for name, side, length in sides:
+        theirs, ours = _published(noted, side).get("size"), verdict.infos.get(length)
+        if isinstance(theirs, int) and isinstance(ours, int) and theirs != ours:
+            texts.append(f"the {name} has {theirs:,} rows there and {ours:,} here")
+    return f" ({'; '.join(texts)})" if texts else ""
+
+
+def _published(noted: Mapping[str, Json], side: str) -> Mapping[str, Json]:
+    """Return the entry about one of the two results in GRASP's evaluation files."""
+    published = noted.get("published")
+    entry = published.get(side) if isinstance(published, Mapping) else None
+    return entry if isinstance(entry, Mapping) else {}
+
+
+def _line(message: Json) -> str:
+    """Return the first line of a message, shortened to a readable length."""
+    lines = str(message).strip().splitlines() or ["no message"]
+    return lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]}…"
+
+
+def traits(query: str) -> list[str]:
+    """Return the traits of ``query`` with their reasons, the most likely first.
+
+    >>> traits("SELECT ?x { ?x ?p ?y } LIMIT 1")
+    ['limit without order: LIMIT without ORDER BY leaves the choice of rows to the engine']
+    """
+    return [f"{name}: {_WORDS[name]}" for name in _names(query)]
+
+
+def _names(query: str) -> Iterator[str]:
+    read = [token for token in tokens(query) if token.kind not in _SILENT]
+    ranking = parse_ranking(query)
+    if ranking is not None and not ranking.keys:
+        yield UNORDERED
+    if any(_ends_step(one) and other.text in _LONG for one, other in pairwise(read)):
+        yield PATH
+    triples = zip(read, read[1:], read[2:], strict=False)
+    if any(two.text in "<>" and _is_variable(one, three) for one, two, three in triples):
+        yield ORDER
+    if any(_is_count(*three) for three in zip(read, read[1:], read[2:], strict=False)):
+        yield COUNT
+
+
+def _ends_step(token: Token) -> bool:
+    """Return whether a path step may end here, so that a following ``*`` or ``+`` repeats it."""
+    return token.kind in {Kind.IRI, Kind.NAME}
+
+
+def _is_variable(*pair: Token) -> bool:
+    return all(token.kind is Kind.VARIABLE for token in pair)
+
+
+def _is_count(word: Token, mark: Token, star: Token) -> bool:
+    return word.text.upper() == "COUNT" and mark.text == "(" and star.text == "*"

@@ -161,20 +161,21 @@ def is_same_value(before: float, after: float, decimals: int | None = None) -> b
     return before == after or abs(after - before) <= TOLERANCE
 
 
-def rename_metrics(scores: DialogueScores, names: Mapping[str, str]) -> DialogueScores:
-    """Return ``scores`` with metrics renamed by ``names``."""
-    if not names:
+def rename_metrics(
+    scores: DialogueScores, names: Mapping[str, str], only: Collection[str] | None = None
+) -> DialogueScores:
+    """Return ``scores`` with metrics renamed by ``names``, or those of ``only`` some new names."""
+    if not names and only is None:
         return scores
     return {
-        k: seen._replace(scores={names.get(m, m): value for m, value in seen.scores.items()})
-        for k, seen in scores.items()
-    }
-
-
-def select_metrics(scores: DialogueScores, metrics: Collection[str]) -> DialogueScores:
-    """Return the ``scores`` of these ``metrics`` only."""
-    return {
-        k: seen._replace(scores={m: value for m, value in seen.scores.items() if m in metrics})
+        k: seen._replace(
+            scores={
+                name: value
+                for m, value in seen.scores.items()
+                for name in (names.get(m, m),)
+                if only is None or name in only
+            }
+        )
         for k, seen in scores.items()
     }
 

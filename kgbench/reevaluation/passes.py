@@ -15,17 +15,15 @@ from itertools import takewhile
 from typing import Any
 
 from kgbench.execution import on_variants
-from kgbench.execution.dialogues import Part, judge_parts
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
-from kgbench.execution.pools import start_children
+from kgbench.execution.pools import Part, judge_parts, start_children
 from kgbench.model import Task, Verdict
 from kgbench.policies import policy as policies
 from kgbench.record import reading
 from kgbench.record.reading import PassInfo, RunInfo
-from kgbench.record.recorded_cases import RecordedCases
-from kgbench.record.recorded_results import asking_of
+from kgbench.record.recorded_results import RecordedCases, asking_of
 from kgbench.reevaluation import causes
 from kgbench.reevaluation.comparison import ReevaluationResult
 from kgbench.reevaluation.run_passes import RunPass
@@ -42,57 +40,19 @@ def reevaluate_stored(
     run: str | None = None,
     selection: Selection | None = None,
     against: str = "first",
-    endpoint: str | None = None,
-    variants: Variants | None = None,
-    watch: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> list[ReevaluationResult]:
-    """Judge all runs in a store again, or the one called ``run``; see :func:`reevaluate_each`.
+    """Judge all runs in a store again, or the one called ``run``.
 
-    ``against`` is the pass to compare with: ``first``, ``latest``, an IRI or an id.
+    ``against`` is the pass to compare with: ``first``, ``latest``, an IRI or an id. ``options`` are
+    further arguments of :func:`reevaluate_each`.
     """
     runs = reading.runs(store) if run is None else [reading.find_run(store, run)]
     todo = [
         (info, None if against == "first" else reading.find_pass(store, info, against))
         for info in select_runs(store, runs, selection or Selection())
     ]
-    return list(
-        reevaluate_each(
-            store,
-            todo,
-            executor,
-            limits,
-            selection=selection,
-            endpoint=endpoint,
-            variants=variants,
-            watch=watch,
-        )
-    )
-
-
-def reevaluate(
-    store: Store,
-    run: RunInfo,
-    executor: concurrent.futures.Executor,
-    limits: JudgeLimits,
-    *,
-    selection: Selection | None = None,
-    against: PassInfo | None = None,
-    explain: bool = True,
-    endpoint: str | None = None,
-    watch: Callable[[int], None] | None = None,
-) -> ReevaluationResult:
-    """Judge the complete dialogues of one run again; see :func:`reevaluate_each`."""
-    (done,) = reevaluate_each(
-        store,
-        [(run, against)],
-        executor,
-        limits,
-        selection=selection,
-        explain=explain,
-        endpoint=endpoint,
-        watch=watch,
-    )
-    return done
+    return list(reevaluate_each(store, todo, executor, limits, selection=selection, **options))
 
 
 def reevaluate_each(

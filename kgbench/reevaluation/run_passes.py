@@ -9,17 +9,20 @@ from dataclasses import replace
 from kgbench import clock
 from kgbench.errors import StoreError, TaskError
 from kgbench.evaluation import evaluations
-from kgbench.execution.dialogues import Part
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
-from kgbench.execution.pools import split_parts
+from kgbench.execution.pools import Part, split_parts
 from kgbench.model import Case, Dialogue, Evaluation, Json, Metric, Task, Verdict
 from kgbench.policies.policy import Policy
 from kgbench.record import reading
 from kgbench.record.reading import Execution, PassInfo, RunInfo, ScoredEvaluation
-from kgbench.record.recorded_cases import RecordedCases
-from kgbench.record.recorded_results import EndpointResults, TypedEndpointResults, as_recorded
+from kgbench.record.recorded_results import (
+    EndpointResults,
+    RecordedCases,
+    TypedEndpointResults,
+    as_recorded,
+)
 from kgbench.record.recorder import Recorder
 from kgbench.reevaluation import comparison
 from kgbench.reevaluation.causes import DifferingDialogue
@@ -96,9 +99,9 @@ class RunPass:
             for (dialogue, case), judged_verdicts in zip(part, verdicts, strict=True):
                 recorded_scores = before.get(dialogue.iri, {})
                 self._note(recorded_scores, renamed)
-                earlier = comparison.rename_metrics(recorded_scores, renamed)
-                if self._policy is not None:
-                    earlier = comparison.select_metrics(earlier, names)
+                earlier = comparison.rename_metrics(
+                    recorded_scores, renamed, None if self._policy is None else names
+                )
                 new = comparison.missing_metrics(
                     names, held_today, is_evaluated=self._policy is None and dialogue.iri in before
                 )

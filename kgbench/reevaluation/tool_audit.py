@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar, cast
 
-from kgbench.execution import query_traits
+from kgbench.execution.frames import REASONS
 from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
 from kgbench.execution.pools import in_order, split_parts
-from kgbench.execution.watched import REASONS
 from kgbench.model import Case, Json
 from kgbench.record import reading
 from kgbench.record.dialogues import dialogues
-from kgbench.record.recorded_cases import RecordedCases
+from kgbench.record.recorded_results import RecordedCases
+from kgbench.reevaluation import causes
 from kgbench.run_selection import Selection, select_runs
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, successors, tool_prompts
@@ -203,7 +203,7 @@ def _difference(
         kind = "changed-graph"
     elif foreign_cause is not None:
         kind = foreign_cause
-    elif _agree(recorded, other) or (foreign and query_traits.traits(request.arguments["sparql"])):
+    elif _agree(recorded, other) or (foreign and causes.traits(request.arguments["sparql"])):
         kind = "engine"
     else:
         kind = "forged"

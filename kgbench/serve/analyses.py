@@ -26,7 +26,7 @@ from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
 from kgbench.rdf import queries
 from kgbench.record import reading
-from kgbench.record.dialogue_names import find_dialogue
+from kgbench.record.identity import find_dialogue
 from kgbench.scores import catalogue, declared
 from kgbench.scores.catalogue import display_names
 from kgbench.scores.inference import AVAILABLE, DIALOGUES, find_estimand

@@ -13,11 +13,11 @@ from kgbench.analysis.task_scores import task_scores
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.record import reading
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.scores.catalogue import tasks
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.commands import printed
+from tests.support.reevaluating import reevaluate
 from tests.support.runs import Stop, hold, planned
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import build_app
-from kgbench.engine import prices
+from kgbench.engine import spending
 from kgbench.errors import KgbenchError, QueryError, ResourceError
 from kgbench.scores.declared import check_selectors
 from kgbench.scores.selectors import Selector
@@ -167,10 +167,10 @@ def test_price_tables_are_checked(tmp_path, slip):
     """A price table with a misspelt property is refused, because its prices would be wrong."""
     file = tmp_path / "prices.ttl"
     file.write_text(PRICES, encoding="utf-8")
-    assert prices.declared(file)[0].price.cached * 2 == 1
+    assert spending.declared_prices(file)[0].price.cached * 2 == 1
     file.write_text(PRICES.replace("kgb:cachedPrice", slip), encoding="utf-8")
     with pytest.raises(ResourceError, match=f"{slip}.*(did you mean|known are) kgb:"):
-        prices.declared(file)
+        spending.declared_prices(file)
 
 
 def test_scores_of_which_less_is_better_are_not_combined():

@@ -4,20 +4,11 @@
 import json
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from kgbench.cli import validate
+from kgbench.cli import app
 from kgbench.config import names
 from tests.support.config_files import GOOD, changed, write
-
-app = typer.Typer()
-validate.command(app)
-
-
-@app.callback()
-def root() -> None:
-    """Do nothing, so that the command keeps its name as a subcommand."""
 
 
 def run(*arguments):

@@ -266,16 +266,6 @@ TURTLE_REFUSED = {
 }  # fmt: skip
 
 
-def test_turtle_is_accepted(tmp_path):
-    """A configuration in Turtle gives the corresponding plan."""
-    plan = config.load(write(tmp_path, TURTLE, "small.ttl"))
-
-    assert [(t.label, t.parameters["size"]) for t in plan.tasks] == [("x", 2000)]
-    assert [m.label for m in plan.models] == ["baseline:oracle", "y"]
-    assert plan.call_timeout == 2.5
-    assert (plan.name, plan.iterations) == ("small", 2)
-
-
 @pytest.mark.parametrize("case", TURTLE_REFUSED)
 def test_mistakes_in_turtle_are_said_with_their_place(tmp_path, case, caplog):
     """Findings in Turtle have pointers, made of the keys of its properties."""
@@ -371,10 +361,3 @@ def test_a_long_list_is_read_to_its_end(tmp_path):
     path = write(tmp_path, GOOD + f"sizes: [{sizes}, 0]\n")
 
     assert [finding.pointer for finding in config.validate(path)] == ["/sizes/1500"]
-
-
-def test_contexts_of_others_are_never_read(tmp_path):
-    """A context that a configuration names is an unknown key."""
-    (refused,) = found(tmp_path, '"@context": "https://example.org/context"\n' + GOOD)
-
-    assert refused.startswith("1 /@context unknown key '@context'")

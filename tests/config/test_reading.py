@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgbench.config import trees, yaml_tree
+from kgbench.config import trees
 from kgbench.errors import ConfigurationError
 
 
 def messages(text, syntax="YAML"):
     """Return all findings of a document as ``line pointer message``."""
     try:
-        findings = yaml_tree.read("file", text, syntax).findings
+        findings = trees.read("file", text, syntax).findings
     except ConfigurationError as error:
         findings = error.findings
     return [f"{f.line} {f.pointer} {f.message}" for f in findings]
@@ -51,7 +51,7 @@ def messages(text, syntax="YAML"):
 )
 def test_scalars_follow_the_core_schema_of_yaml_1_2(written, value):
     """Octals, truth values and dates of YAML 1.1 are read as YAML 1.2 defines them."""
-    found = yaml_tree.read("file", f"key: {written}\n").value["key"]
+    found = trees.read("file", f"key: {written}\n").value["key"]
 
     assert found == value
     assert type(found) is type(value)
@@ -116,7 +116,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_is_expanded():
 
 def test_a_modest_alias_stands_for_its_value():
     """An alias stands for its value, also twice, and has the line of its use."""
-    tree = yaml_tree.read("file", "a: &x {b: 1}\nc: *x\nd: [*x]\n")
+    tree = trees.read("file", "a: &x {b: 1}\nc: *x\nd: [*x]\n")
 
     assert tree.value == {"a": {"b": 1}, "c": {"b": 1}, "d": [{"b": 1}]}
     assert [tree.finding(pointer, "").line for pointer in ("/c/b", "/d/0/b")] == [2, 3]
@@ -159,7 +159,7 @@ VALUES = st.recursive(
 @given(VALUES, st.sampled_from([None, 0, 3, "\t"]))
 def test_json_is_read_as_the_standard_library_reads_it(value, indent):
     """Any JSON value within the limits is read unchanged, with a line for every pointer."""
-    tree = yaml_tree.read("file", json.dumps(value, indent=indent))
+    tree = trees.read("file", json.dumps(value, indent=indent))
 
     assert tree.value == value
     assert not tree.findings
@@ -171,7 +171,7 @@ def test_json_is_read_as_the_standard_library_reads_it(value, indent):
 def test_any_text_is_read_or_refused(text):
     """Any text is read, or refused with findings."""
     try:
-        yaml_tree.read("file", text)
+        trees.read("file", text)
     except ConfigurationError as error:
         assert error.findings
 
@@ -187,5 +187,5 @@ def test_lines_are_those_of_the_file():
 
 def lines(text, *pointers):
     """Return the lines of some pointers into a document."""
-    tree = yaml_tree.read("file", text)
+    tree = trees.read("file", text)
     return [tree.finding(pointer, "").line for pointer in pointers]

@@ -11,7 +11,7 @@ import pytest
 from pyshacl import validate
 from rdflib import RDF, SH, Namespace
 
-from kgbench.config import graphs, yaml_tree
+from kgbench.config import graphs, trees
 from kgbench.config.trees import Several, Tree
 from kgbench.vocab import XSD
 from tests.support.config_files import shape_graph
@@ -60,7 +60,7 @@ ACCEPTED = {
 def read(name):
     """Return one of the accepted documents as JSON, with the type of its root."""
     text, root_type = ACCEPTED[name]
-    return yaml_tree.read("file", text).value, root_type
+    return trees.read("file", text).value, root_type
 
 
 def found(value, root_type=graphs.CONFIGURATION):
@@ -95,7 +95,7 @@ def test_the_graph_is_that_of_json_ld(name):
     text, root_type = ACCEPTED[name]
     for real, whole in (("60.5", "60"), ("1.0e+5", "100000"), ("2.50", "2")):
         text = text.replace(real, whole)  # JSON-LD writes real numbers in a form of its own
-    value = yaml_tree.read("file", text).value
+    value = trees.read("file", text).value
     document = {"@context": graphs.context(), "@type": str(root_type), **value}
     expected = ox.Dataset(ox.parse(json.dumps(document), format=ox.RdfFormat.JSON_LD))
     made = ox.Dataset(ox.Quad(*triple) for triple in graphs.of(value, root_type).triples)

@@ -17,6 +17,9 @@ from kgbench.errors import (
 )
 from kgbench.model import Case, ModelSetup, Reply, Request
 from tests.support.servers import scripts
+from tests.support.servers.anthropic_server import AnthropicSpeech
+from tests.support.servers.google_server import GoogleSpeech
+from tests.support.servers.openai_server import OpenAISpeech
 
 CASE = Case(
     iri="https://w3id.org/kgbench/case/test/Probe/case/0",
@@ -29,6 +32,21 @@ CASE = Case(
 KEY = "sk-planted-0123456789abcdef"
 PATIENCE = 60.0  # seconds for a call that must be answered: far more than a busy machine needs
 SHORT = 2.0  # seconds for a call that must reach its deadline; every machine sends it long before
+
+#: The server that speaks the protocol of each connector with an SDK, and the SDKs that are extras.
+SPEECHES = {
+    "openai": OpenAISpeech,
+    "vllm": OpenAISpeech,
+    "anthropic": AnthropicSpeech,
+    "google": GoogleSpeech,
+    "google_legacy": GoogleSpeech,
+}
+SDKS = {
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "google_legacy": "google.generativeai",
+}
+KEYS = ("OPENAI_API_KEY", "VLLM_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 
 #: The error for each kind of failed response.
 FAILURES = {

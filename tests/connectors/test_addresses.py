@@ -10,24 +10,10 @@ import pytest
 from kgbench.connectors import find
 from kgbench.connectors.servers import address_of
 from kgbench.errors import ModelSpecError
-from tests.connectors import KEY, answer, setup_for
-from tests.support.servers.anthropic_server import AnthropicSpeech
-from tests.support.servers.google_server import GoogleSpeech
+from tests.connectors import KEY, KEYS, SDKS, SPEECHES, answer, setup_for
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
 
-SPEECHES = {
-    "openai": OpenAISpeech,
-    "vllm": OpenAISpeech,
-    "anthropic": AnthropicSpeech,
-    "google": GoogleSpeech,
-    "google_legacy": GoogleSpeech,
-}
-SDKS = {
-    "anthropic": "anthropic",
-    "google": "google.genai",
-    "google_legacy": "google.generativeai",
-}
 OPENAI, CLAUDE = "/v1/chat/completions", "/v1/messages"
 GOOGLE = "/v1beta/models/m:generateContent"
 
@@ -37,7 +23,7 @@ def asked_at(connector, path, monkeypatch, **options):
     pytest.importorskip(
         SDKS.get(connector, "openai"), reason="the extra of this connector is not installed"
     )
-    for variable in ("OPENAI_API_KEY", "VLLM_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+    for variable in KEYS:
         monkeypatch.setenv(variable, KEY)
     module = find(connector)
     with LoopbackServer(SPEECHES[connector]()) as server:

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgbench.connectors import (
+    anthropic,
     chat_completions,
     generate_content,
-    messages,
     responses,
 )
 from kgbench.connectors.bodies import error_of_body
@@ -70,7 +70,7 @@ CONTENT = {
 PROTOCOLS = [
     pytest.param(chat_completions, CHAT, id="chat"),
     pytest.param(responses, RESPONSE, id="responses"),
-    pytest.param(messages, MESSAGE, id="messages"),
+    pytest.param(anthropic, MESSAGE, id="messages"),
     pytest.param(generate_content, CONTENT, id="generate-content"),
 ]
 JSON = st.recursive(

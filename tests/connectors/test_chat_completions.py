@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgbench.connectors import chat_completions, messages, responses
+from kgbench.connectors import anthropic, chat_completions, responses
 from kgbench.model import Outcome
 
 ANSWER = "http://example.org/x"
@@ -53,7 +53,7 @@ def test_reasoning_of_the_other_protocols_is_recorded() -> None:
     thought = {"type": "thinking", "thinking": "I count."}
     text = {"type": "text", "text": ANSWER}
     body: Any = {"content": [thought, text], "stop_reason": "end_turn"}
-    assert messages.reply(body).reasoning == "I count."
+    assert anthropic.reply(body).reasoning == "I count."
     item = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "I count."}]}
     said = {"type": "message", "content": [{"type": "output_text", "text": ANSWER}]}
     assert responses.reply({"status": "completed", "output": [item, said]}).reasoning == "I count."

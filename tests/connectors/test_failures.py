@@ -217,14 +217,6 @@ def test_words_that_only_resemble_are_not_final(
     assert error is type(_error(status, {"error": {"message": message}}))
 
 
-def test_a_limit_of_a_proxy_is_named() -> None:
-    """A page of status 413 comes from a proxy: its title is shown, with what to raise."""
-    page = "<html><head><title>413 Request Entity Too Large</title></head></html>"
-    assert "413 Request Entity Too Large (a limit of the server or of a proxy" in str(
-        _error(413, page)
-    )
-
-
 def test_retry_after_counts_from_the_clock_of_the_server() -> None:
     """A date to retry after is relative to the ``Date`` of the response, not to our clock."""
     now = time.time() + 7200

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from kgbench.connectors import keys
-from kgbench.engine.journal import Journal
+from kgbench.engine.session import Journal
 from kgbench.errors import ModelSpecError
 from tests.connectors import answer, setup_for
 from tests.support.servers.loopback import LoopbackServer

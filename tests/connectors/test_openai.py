@@ -7,7 +7,6 @@ import asyncio
 import json
 import socket
 import sys
-import traceback
 
 import pytest
 
@@ -15,16 +14,14 @@ from kgbench.connectors import openai
 from kgbench.errors import (
     ModelSpecError,
     ProviderError,
-    ProviderTimeout,
-    RateLimited,
 )
 from kgbench.model import ModelSetup, Outcome, Usage
-from tests.connectors import FAILURES, KEY, PATIENCE, answer, asked, replies, setup_for
+from tests.connectors import KEY, PATIENCE, answer, asked, replies, setup_for
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer, Response, echo, fixed, running, tokens
 from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.replies import Prepared
-from tests.support.servers.scripts import Behaviour, always, sequence
+from tests.support.servers.scripts import Behaviour, sequence
 
 APIS = ("chat", "responses")
 OWN = {"key_env": "OWN_KEY"}  # of the loopback server
@@ -89,27 +86,6 @@ def test_the_limit_of_tokens_has_the_name_of_each_api() -> None:
     assert "max_tokens" not in server.ledger[0].body
 
 
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize(
-    ("kind", "outcome", "text"),
-    [
-        (scripts.TRUNCATION, Outcome.TRUNCATED, "12345"),
-        (scripts.FILTER, Outcome.REFUSED, ""),
-        (scripts.REFUSAL, Outcome.REFUSED, "I cannot help with that."),
-        (scripts.EMPTY_TEXT, None, ""),
-    ],
-)
-def test_answers_that_are_none_keep_their_reason(
-    api: str, kind: str, outcome: Outcome | None, text: str
-) -> None:
-    """Truncation, filter and refusal are replies with that outcome and the partial text."""
-    with LoopbackServer(OpenAISpeech(), script=always(kind), answer=fixed("1234567890")) as server:
-        reply = answer(openai, _at(server, api))
-
-    assert (outcome, text) == (reply.outcome, reply.text)
-    assert reply.usage.input is not None
-
-
 @pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
 def test_a_filter_that_answers_with_an_error_is_a_refusal(code: str) -> None:
     """An error of status 400 by a content filter is a refused answer, with its reason."""
@@ -119,48 +95,6 @@ def test_a_filter_that_answers_with_an_error_is_a_refusal(code: str) -> None:
 
     assert (reply.text, reply.outcome) == ("", Outcome.REFUSED)
     assert (reply.finish_reason, reply.request_id) == (code, "r1")
-
-
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize(("kind", "error"), FAILURES.items())
-def test_a_failure_is_one_call_and_the_error_it_means(
-    api: str, kind: str, error: type[ProviderError]
-) -> None:
-    """Every kind of failure raises its own error, names the model, and is not retried."""
-    with LoopbackServer(OpenAISpeech(echo_key=True), script=always(kind)) as server:
-        with pytest.raises(ProviderError) as raised:
-            answer(openai, _at(server, api))
-
-        assert error is type(raised.value)
-        assert "openai:gpt-test" in str(raised.value)
-        assert KEY not in "".join(traceback.format_exception(raised.value))
-        assert len(server.ledger) == 1
-        assert server.acknowledged == []
-
-
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("0.25", 0.25), (None, None)])
-def test_a_rate_limit_says_when_to_come_back(
-    api: str, header: str | None, seconds: float | None
-) -> None:
-    """``Retry-After`` is read in seconds; without it there is no delay."""
-    behaviour = Behaviour(scripts.RATE_LIMIT, retry_after=header)
-    with LoopbackServer(OpenAISpeech(), script=sequence(behaviour)) as server:
-        setup = _at(server, api)
-        with pytest.raises(RateLimited) as raised:
-            answer(openai, setup)
-
-    assert seconds == raised.value.retry_after
-
-
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("kind", [scripts.HANG, scripts.TRICKLE])
-def test_a_call_ends_at_its_deadline(api: str, kind: str) -> None:
-    """A server that sends nothing, or too little at a time, is a timeout."""
-    with LoopbackServer(OpenAISpeech(), script=always(kind)) as server:
-        setup = _at(server, api)
-        with pytest.raises(ProviderTimeout, match=r"no answer within 0\.3 s"):
-            answer(openai, setup, timeout=0.3)
 
 
 def test_a_closed_port_is_a_provider_error() -> None:

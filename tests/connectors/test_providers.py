@@ -26,6 +26,7 @@ from tests.support.servers import scripts
 from tests.support.servers.anthropic_server import AnthropicSpeech
 from tests.support.servers.google_server import GoogleSpeech
 from tests.support.servers.loopback import LoopbackServer, Speech, echo, fixed, tokens
+from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.servers.scripts import Behaviour, Script, always, sequence
 
 KEY = "planted-key-0123456789abcdef"
@@ -39,10 +40,12 @@ class Provider(NamedTuple):
     speech: Callable[..., Speech]
     key_header: str
     variables: tuple[str, ...]
+    api: str = ""
 
     def at(self, server: LoopbackServer, **rest: Any) -> ModelSetup:
         """Return the setup of a model on ``server``."""
-        return setup_for(self.name, "test-model", server.url, **rest)
+        options = {**({"api": self.api} if self.api else {}), **rest.pop("options", {})}
+        return setup_for(self.name, "test-model", server.url, options=options, **rest)
 
     def serve(self, script: Script | None = None, **rest: Any) -> LoopbackServer:
         """Return a server for this provider that shows keys in its errors."""
@@ -56,6 +59,8 @@ SDKS = {
     "google_legacy": ("google.generativeai", GoogleSpeech, "x-goog-api-key", GOOGLE_KEYS),
 }
 ALL = tuple(SDKS)
+#: The two APIs of OpenAI, whose other properties are in a file of their own.
+OPENAI = {"chat": "openai", "responses": "openai"}
 
 
 def _installed(sdk: str) -> bool:
@@ -68,8 +73,19 @@ def _installed(sdk: str) -> bool:
 @pytest.fixture(params=ALL)
 def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     """Yield each provider in turn, with its key in the environment."""
-    name = request.param
-    sdk, speech, header, variables = SDKS[name]
+    yield from _provided(request.param, monkeypatch)
+
+
+@pytest.fixture(params=(*ALL, *OPENAI))
+def any_api(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    """Yield the same, and each API of OpenAI."""
+    yield from _provided(request.param, monkeypatch)
+
+
+def _provided(api: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    name = OPENAI.get(api, api)
+    speeches = {**SDKS, "openai": ("openai", OpenAISpeech, "authorization", ("OPENAI_API_KEY",))}
+    sdk, speech, header, variables = speeches[name]
     if not _installed(sdk):
         pytest.skip(f"the extra kgbench[{name.replace('_', '-')}] is not installed")
     for variable in variables:
@@ -79,7 +95,7 @@ def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         warnings.simplefilter("ignore")
         importlib.import_module(sdk)
         module = find(name)
-        yield Provider(name, module, speech, header, variables)
+        yield Provider(name, module, speech, header, variables, api if api in OPENAI else "")
 
 
 def test_an_answer_arrives_with_all_that_is_said_about_it(provider: Provider) -> None:
@@ -160,53 +176,58 @@ def test_only_what_is_set_is_sent(provider: Provider) -> None:
     ],
 )
 def test_answers_that_are_none_keep_their_reason(
-    provider: Provider, kind: str, outcome: Outcome | None, text: str
+    any_api: Provider, kind: str, outcome: Outcome | None, text: str
 ) -> None:
     """Truncation, filter and refusal are replies with that outcome and the partial text."""
-    with provider.serve(always(kind), answer=fixed("1234567890")) as server:
-        reply = answer(provider.module, provider.at(server))
+    with any_api.serve(always(kind), answer=fixed("1234567890")) as server:
+        reply = answer(any_api.module, any_api.at(server))
 
+    if (any_api.name, kind) == ("openai", scripts.REFUSAL):
+        text = "I cannot help with that."
     assert (outcome, text) == (reply.outcome, reply.text)
     assert reply.finish_reason is not None
+    assert reply.usage.input is not None or any_api.name != "openai"
 
 
 @pytest.mark.parametrize(("kind", "error"), FAILURES.items())
 def test_a_failure_is_one_call_and_the_error_it_means(
-    provider: Provider, kind: str, error: type[ProviderError]
+    any_api: Provider, kind: str, error: type[ProviderError]
 ) -> None:
     """Every kind of failure raises its own error, names the model, and is not retried."""
-    with provider.serve(always(kind)) as server:
-        setup = provider.at(server)
+    with any_api.serve(always(kind)) as server:
+        setup = any_api.at(server)
         with pytest.raises(ProviderError) as raised:
-            answer(provider.module, setup)
+            answer(any_api.module, setup)
 
         assert error is type(raised.value), raised.value
-        assert f"{provider.name}:test-model" in str(raised.value)
+        assert f"{any_api.name}:test-model" in str(raised.value)
         assert KEY not in "".join(traceback.format_exception(raised.value))
         assert len(server.ledger) == 1
+        assert server.acknowledged == []
 
 
 @pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), ("0.25", 0.25), (None, None)])
 def test_a_rate_limit_says_when_to_come_back(
-    provider: Provider, said: str | None, seconds: float | None
+    any_api: Provider, said: str | None, seconds: float | None
 ) -> None:
     """The provider's delay, in header or body, is read in seconds; without it there is none."""
-    speech = GoogleSpeech(in_header=True) if provider.name == "google_legacy" else provider.speech()
+    speech = GoogleSpeech(in_header=True) if any_api.name == "google_legacy" else any_api.speech()
     behaviour = Behaviour(scripts.RATE_LIMIT, retry_after=said)
     with LoopbackServer(speech, script=sequence(behaviour)) as server:
-        setup = provider.at(server)
+        setup = any_api.at(server)
         with pytest.raises(RateLimited) as raised:
-            answer(provider.module, setup)
+            answer(any_api.module, setup)
 
     assert seconds == raised.value.retry_after
 
 
-def test_a_call_ends_at_its_deadline(provider: Provider) -> None:
-    """A server that sends nothing is a timeout."""
-    with provider.serve(always(scripts.HANG)) as server:
-        setup = provider.at(server)
+@pytest.mark.parametrize("kind", [scripts.HANG, scripts.TRICKLE])
+def test_a_call_ends_at_its_deadline(any_api: Provider, kind: str) -> None:
+    """A server that sends nothing, or too little at a time, is a timeout."""
+    with any_api.serve(always(kind)) as server:
+        setup = any_api.at(server)
         with pytest.raises(ProviderTimeout, match=r"no answer within 0\.3 s"):
-            answer(provider.module, setup, timeout=0.3)
+            answer(any_api.module, setup, timeout=0.3)
 
 
 def test_the_key_goes_to_the_server(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:

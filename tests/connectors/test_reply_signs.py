@@ -14,10 +14,10 @@ import pytest
 
 from kgbench import resources
 from kgbench.connectors import (
+    anthropic,
     chat_completions,
     find,
     generate_content,
-    messages,
     reply_signs,
     responses,
 )
@@ -32,7 +32,7 @@ from kgbench.errors import (
 )
 from kgbench.model import ModelSetup, Outcome, Reply
 from kgbench.rdf.declared import quads
-from tests.connectors import PATIENCE, asked, setup_for
+from tests.connectors import KEYS, PATIENCE, SDKS, asked, setup_for
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.replies import Prepared
 from tests.support.validation import report
@@ -76,7 +76,7 @@ PROTOCOLS = {
     "chat": (chat_completions, _chat),
     "responses": (responses, _response),
     "incomplete": (responses, _incomplete),
-    "messages": (messages, _message),
+    "messages": (anthropic, _message),
     "generate-content": (generate_content, _content),
 }
 BY_PROTOCOL = pytest.mark.parametrize(("module", "body"), PROTOCOLS.values(), ids=PROTOCOLS)
@@ -197,11 +197,6 @@ CONNECTORS = {
     "google": ("google", {}, "/v1beta", _content),
     "google_legacy": ("google_legacy", {}, "/v1beta", _content),
 }
-SDKS = {
-    "anthropic": "anthropic",
-    "google": "google.genai",
-    "google_legacy": "google.generativeai",
-}
 
 
 @pytest.mark.parametrize(
@@ -211,7 +206,7 @@ def test_each_connector_reads_the_table(
     name: str, options: dict[str, str], version: str, body: Body, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every declared ending, and an undeclared one, through the SDK of each connector."""
-    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+    for variable in KEYS:
         monkeypatch.setenv(variable, "a-key-of-nobody-0123")
     words = [(row.values[0].meaning, row.values[1]) for row in _rows(Kind.ENDING)]
     words.append((Meaning.PROVIDER_ERROR, "gone_fishing"))

@@ -15,13 +15,13 @@ from kgbench.cli import run_report
 from kgbench.engine import (
     estimates,
     planning,
-    prices,
     spending,
 )
 from kgbench.errors import ModelSpecError, ResourceError
 from kgbench.model import Usage
 from kgbench.record import accounts, reading
 from kgbench.store import open_store
+from tests.support.prices import price_table
 from tests.support.runs import hold, planned
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer, fixed
@@ -29,14 +29,7 @@ from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.validation import assert_conforms
 
 LABEL = "RdfFriendCount-turtle-1"
-TABLE = """
-@prefix kgb: <https://w3id.org/kgbench/ns#> .
-@prefix dcterms: <http://purl.org/dc/terms/> .
-@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-<urn:x:mine> a kgb:Price ; skos:notation "loopback" ; kgb:inputPrice 2.00 ; kgb:outputPrice 10.5 ;
-    dcterms:date "2026-01-02"^^xsd:date ; dcterms:source <https://example.org/prices> .
-"""
+TABLE = price_table("loopback", read="2.00", written="10.5")
 
 
 @pytest.fixture
@@ -188,15 +181,6 @@ def test_a_paid_run_suggests_a_backup(server, table, capsys):
         assert ("kgbench store backup FILE.nq.gz --store s" in capsys.readouterr().out) is suggests
 
 
-def test_cost_limit_stops_before_it_is_passed(server, table):
-    """No dialogue begins whose cost exceeds the rest of the limit."""
-    with open_store("memory:") as store:
-        done = hold(store, plan_of(server, 10, max_cost=Decimal("0.002"), prices=table))
-
-    assert 0 < done.complete < 10
-    assert Decimal(0) < done.cost <= Decimal("0.002")
-
-
 def test_cost_of_an_unpriced_model_is_unknown_and_cannot_be_limited(server):
     """A cost without a price is unknown, not zero; a limit on it is refused before any call."""
     with open_store("memory:") as store:
@@ -236,7 +220,7 @@ def test_failed_dialogues_can_be_left_alone(loopback):
 )
 def test_shipped_prices_are_for_the_providers_own_service(spec, known):
     """A dated snapshot has its model's price; another server or connector has none."""
-    found = prices.price_of(config.model_setup(spec), prices.declared())
+    found = spending.price_of(config.model_setup(spec), spending.declared_prices())
 
     assert (found is not None) == known
 
@@ -245,10 +229,10 @@ def test_the_newest_price_counts_and_cached_tokens_have_their_own(server, tmp_pa
     """Of several prices the latest is used; cached tokens are not charged at the full one."""
     path = tmp_path / "prices.ttl"
     newer = TABLE.replace("2.00", "3.00").replace("2026-01-02", "2026-10-01")
-    path.write_text(TABLE + newer[newer.index("<urn") :].replace("mine", "newer"))
-    newest = prices.price_of(plan_of(server).models[0], prices.declared(path))
+    path.write_text(TABLE + newer[newer.index("<urn") :].replace("x:loopback", "x:newer"))
+    newest = spending.price_of(plan_of(server).models[0], spending.declared_prices(path))
     assert (newest.input, newest.date) == (Decimal(3), "2026-10-01")
-    price = prices.price_of(config.model_setup("openai:gpt-4o"), prices.declared())
+    price = spending.price_of(config.model_setup("openai:gpt-4o"), spending.declared_prices())
 
     assert price.cost(Usage(1_000_000, 0, 400_000)) == Decimal("2.0")
     assert price.cost(Usage(None, None)) is None
@@ -269,7 +253,7 @@ def test_damaged_price_table_is_refused(tmp_path, text):
     path.write_text(text)
 
     with pytest.raises(ResourceError, match=r"mine\.ttl"):
-        prices.declared(path)
+        spending.declared_prices(path)
 
 
 def test_the_documented_price_table_is_one(tmp_path, repository):
@@ -278,14 +262,14 @@ def test_the_documented_price_table_is_one(tmp_path, repository):
     (table,) = re.findall(r"```turtle\n(.*?)```", page, re.DOTALL)
     (tmp_path / "ours.ttl").write_text(table)
 
-    assert "our-model" in {entry.name for entry in prices.declared(tmp_path / "ours.ttl")}
+    assert "our-model" in {entry.name for entry in spending.declared_prices(tmp_path / "ours.ttl")}
 
 
 def test_estimate_counts_what_is_still_to_do(server):
     """Complete dialogues are not estimated; several rounds give a range."""
     plan = planned("RdfSyntaxFixList-turtle", "openai:gpt-4o", "openai:x", iterations=3)
     asked = planning.exercises(plan)
-    whole = list(estimates.model_estimates(plan, set(), prices.declared(), asked))
+    whole = list(estimates.model_estimates(plan, set(), spending.declared_prices(), asked))
     rounds = whole[0].most.calls // whole[0].least.calls
 
     assert [one.dialogues for one in whole] == [3, 3]

@@ -20,21 +20,13 @@ from kgbench.model import Outcome
 from kgbench.record import accounts, batches, reading
 from kgbench.store import open_store
 from tests.support.batch_runs import ONE, ROUNDS, SPEECHES, asked_twice, open_batches, started
+from tests.support.prices import price_table
 from tests.support.runs import hold, planned
 from tests.support.servers import scripts
 from tests.support.servers.loopback import fixed
 from tests.support.servers.scripts import always, sequence
 from tests.support.validation import assert_conforms
 
-PRICES = """
-@prefix kgb: <https://w3id.org/kgbench/ns#> .
-@prefix dcterms: <http://purl.org/dc/terms/> .
-@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-<urn:x:mine> a kgb:Price ; skos:notation "test" ; kgb:inputPrice 3 ; kgb:outputPrice 7 ;
-    kgb:batchFactor 0.5 ;
-    dcterms:date "2026-01-02"^^xsd:date ; dcterms:source <https://example.org/prices> .
-"""
 OUTCOMES = """
 PREFIX kgb: <https://w3id.org/kgbench/ns#>
 SELECT ?o WHERE { GRAPH ?g { ?call a kgb:ModelCall ; kgb:outcome ?o } }
@@ -127,7 +119,7 @@ def test_long_prompts_are_several_batches(provider, monkeypatch):
 def test_batches_cost_what_they_are_said_to(provider, tmp_path):
     """Tokens of batches have the batch price, those of other calls the full price."""
     table = tmp_path / "prices.ttl"
-    table.write_text(PRICES)
+    table.write_text(price_table("test", more="kgb:batchFactor 0.5 ;"))
     made = provider()
     with open_store("memory:") as store:
         first = hold(store, made.plan(3, prices=table))

@@ -20,6 +20,7 @@ from pathlib import Path
 from kgbench.engine.spending import recorded_price, total
 from kgbench.record import accounts, reading
 from kgbench.store import open_reader, open_store
+from tests.support.prices import price_table
 from tests.support.runs import Stop, dialogues_of, hold, planned
 from tests.support.servers.loopback import running
 from tests.support.validation import assert_conforms
@@ -38,16 +39,6 @@ MODELS = {
 }
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 IMPORTED = ("tests.engine.test_chaos", "openai", "anthropic", "google.genai")
-PRICES = """
-@prefix kgb: <https://w3id.org/kgbench/ns#> .
-@prefix dcterms: <http://purl.org/dc/terms/> .
-@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-"""
-PRICE = """
-<urn:x:{name}> a kgb:Price ; skos:notation "{name}" ; kgb:inputPrice 3 ; kgb:outputPrice 7 ;
-    dcterms:date "2026-01-02"^^xsd:date ; dcterms:source <urn:x:prices> .
-"""
 REQUESTS = """
 PREFIX kgb: <https://w3id.org/kgbench/ns#> PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
@@ -112,9 +103,7 @@ class Sessions:
 def test_store_holds_the_plan_and_what_was_paid_for(tmp_path):
     """After 30 SIGKILLs and 5 SIGINTs: exactly the plan, right totals, nothing asked twice."""
     chance = random.Random(5)
-    (tmp_path / "prices.ttl").write_text(
-        PRICES + "".join(PRICE.format(name=name) for name in MODELS)
-    )
+    (tmp_path / "prices.ttl").write_text(price_table(*MODELS))
     signals = [signal.SIGKILL] * KILLS + [signal.SIGINT] * INTERRUPTS
     chance.shuffle(signals)
     with contextlib.ExitStack() as stack:

@@ -20,6 +20,7 @@ from kgbench.record import reading
 from kgbench.secrets.detection import HIDDEN
 from kgbench.store import open_store
 from kgbench.store.reply_log import NAME
+from tests.support.prices import price_table
 from tests.support.runs import dialogues_of, hold, planned
 from tests.support.servers.loopback import LoopbackServer, Response
 from tests.support.servers.replies import Prepared
@@ -27,15 +28,7 @@ from tests.support.servers.replies import Prepared
 LABEL = "RdfFriendCount-turtle-1"
 ANSWER = "http://example.org/people/person-00000004"
 PAGE = b"<html><head><title>413 Request Entity Too Large</title></head><body>nginx</body></html>"
-TABLE = """
-@prefix kgb: <https://w3id.org/kgbench/ns#> .
-@prefix dcterms: <http://purl.org/dc/terms/> .
-@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-<urn:x:mine> a kgb:Price ; skos:notation "loopback" ; kgb:inputPrice 2.0 ; kgb:cachedPrice 0.5 ;
-    kgb:outputPrice 1000.0 ; dcterms:date "2026-01-02"^^xsd:date ;
-    dcterms:source <https://example.org/prices> .
-"""
+TABLE = price_table("loopback", read="2.0", written="1000.0", more="kgb:cachedPrice 0.5 ;")
 COUNTED = {"prompt_tokens": 10, "completion_tokens": 2}
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.cli import app
-from kgbench.engine import published
+from kgbench.engine import planning, plans
 from kgbench.errors import ConfigurationError, EvaluationError, TaskError
 from kgbench.execution import endpoint, pools
 from kgbench.execution.judging import JudgeLimits
@@ -18,10 +18,10 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import accounts, reading
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.archives import as_json, dialogue_v3, record_v2
+from tests.support.reevaluating import reevaluate
 from tests.support.runs import dialogues_of, hold, planned
 from tests.support.servers.sparql_server import SparqlServer
 from tests.support.validation import assert_conforms
@@ -60,11 +60,11 @@ def test_published_cases_are_asked_as_they_were_asked(imported):
 def test_cases_of_other_suites_are_not_taken(imported):
     """Cases of an earlier suite with the same task are not used, because prompts differ."""
     label = "RdfSyntaxFixList-turtle"
-    before = published.stored_exercises(imported, plan_of(label), endpoint=False).exercises
+    before = planning.stored_exercises(imported, plan_of(label), endpoint=False).exercises
     earlier = record_v2("RdfSyntaxFixList", label=label, version="0.3", texts=("Old?", "Yes."))
     for run in read_runs(ResultFile("g.json", as_json([earlier])), imported.iris):
         load(imported, run)
-    after = published.stored_exercises(imported, plan_of(label), endpoint=False).exercises
+    after = planning.stored_exercises(imported, plan_of(label), endpoint=False).exercises
 
     assert len({run.suite for run in reading.runs(imported)}) == 2
     assert [one.prompt for one in after[label]] == [one.prompt for one in before[label]]
@@ -182,7 +182,7 @@ def test_silent_endpoint_loses_no_answer(asked_of_wikidata, monkeypatch):
 
 def suite_run(store, suite, **selected):
     """Run the oracle over a whole suite and return the run and its report."""
-    plan = published.whole_suite(store, suite, models=["baseline:oracle"], **selected)
+    plan = plans.whole_suite(store, suite, models=["baseline:oracle"], **selected)
     done = hold(store, plan)
     return next(run for run in reading.runs(store) if run.label == plan.name), done
 
@@ -246,9 +246,9 @@ def test_what_cannot_be_executed_is_passed_over(asked_of_wikidata):
 def test_a_suite_that_was_not_imported_is_refused(imported):
     """A suite without results, or a task that the suite lacks, is refused."""
     with pytest.raises(TaskError, match=r"llm-kg-bench-1 has.* llm-kg-bench PATH` reads .* https:"):
-        published.whole_suite(imported, "llm-kg-bench-1")
+        plans.whole_suite(imported, "llm-kg-bench-1")
     with pytest.raises(TaskError, match=r"fits Nothing\*: "):
-        published.whole_suite(imported, SUITE, tasks=["Nothing*"])
+        plans.whole_suite(imported, SUITE, tasks=["Nothing*"])
 
 
 @pytest.mark.external

@@ -13,7 +13,7 @@ import traceback
 import pytest
 
 from kgbench.cli import main
-from kgbench.engine.journal import Journal
+from kgbench.engine.session import Journal
 from kgbench.secrets import secret_names
 from kgbench.store import open_reader
 from tests.support.servers import scripts

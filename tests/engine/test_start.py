@@ -109,13 +109,3 @@ def test_parameters_that_allow_no_case_are_refused_before_work_starts(monkeypatc
         with pytest.raises(TaskError, match="small enough"):
             hold(store, replace(plan, tasks=(tools, task)))
         assert list(reading.runs(store)) == []
-
-
-def test_a_declared_task_has_a_case_whatever_is_made_first():
-    """Only tasks that classes declare skip the trial case, and they have all their cases."""
-    plan = planned(FRIENDS, "baseline:oracle", iterations=MANY)
-    (asked,) = planning.exercises(plan).values()
-
-    assert plan.tasks[0] in catalogue.task_class("RdfFriendCount").tasks
-    assert len(asked) == MANY
-    assert asked[MANY - 1].case != asked[0].case

@@ -8,10 +8,8 @@ import pytest
 
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import graphs as graph_cache
-from kgbench.execution import oxigraph, rdflib_engine
-from kgbench.execution.engines import engine, engine_label
-from kgbench.execution.graphs import GraphCache, InstalledGraphs
+from kgbench.execution import engines, oxigraph
+from kgbench.execution.engines import GraphCache, InstalledGraphs, engine, engine_label
 from kgbench.rdf import lexer
 
 XSD_INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
@@ -243,8 +241,7 @@ def test_from_loads_nothing(executor, tmp_path):
 
 def test_too_many_rows_are_an_error(executor, monkeypatch):
     """A result with more values than the limit is an error without rows."""
-    monkeypatch.setattr(oxigraph, "MOST_VALUES", 6)
-    monkeypatch.setattr(rdflib_engine, "MOST_VALUES", 6)
+    monkeypatch.setattr(engines, "MOST_VALUES", 6)
     result = executor.select("SELECT * { ?s ?p ?o }", GRAPH, {})
     assert (result.rows, result.error) == ((), "the result has more than 2 rows")
 
@@ -277,7 +274,7 @@ def test_what_is_no_select_has_no_rows():
 @pytest.mark.parametrize(("size", "again"), [(0, 1), (10_000, 0)])
 def test_the_graphs_used_last_are_kept(size, again, monkeypatch):
     """Eight graphs are cached, more if they are small; the least recently used is dropped."""
-    monkeypatch.setattr(graph_cache, "_KEPT_SIZE", size)
+    monkeypatch.setattr(engines, "_KEPT_SIZE", size)
     loaded = []
     cache = GraphCache(InstalledGraphs(), lambda graph: loaded.append(graph.text) or graph.text)
     graphs = [f"<http://e/{k}> <http://e/b> {k} ." for k in range(9)]

@@ -19,9 +19,9 @@ from kgbench.execution.pools import executor
 from kgbench.importers import text2kgbench
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.store.embedded import EmbeddedStore
 from tests.support import text2kg_data
+from tests.support.reevaluating import reevaluate
 from tests.support.validation import assert_conforms
 
 METRICS = set(text2kg_data.NAMES)

@@ -23,11 +23,11 @@ from kgbench.importers.load import judge_unjudged, load
 from kgbench.importers.text2kgbench_catalogue import part_task
 from kgbench.rdf import queries
 from kgbench.record import reading
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.scoring import stems
 from kgbench.scoring.relation_triples import CLEANINGS, cleanings_of, parse
 from kgbench.store.embedded import EmbeddedStore
 from tests.support import text2kg_data
+from tests.support.reevaluating import reevaluate
 from tests.support.validation import assert_conforms
 
 TOP = "wikidata_tekgen/baselines"

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.config.specs import model_setup
 from kgbench.connectors import local
-from kgbench.connectors.managed import Managed
+from kgbench.connectors.local import Managed
 from kgbench.errors import ContextTooLong, ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Outcome, Reply, Request
 from tests.connectors import CASE, PATIENCE

@@ -7,7 +7,7 @@ import pytest
 
 from kgbench.model import Case, Outcome, Verdict
 from kgbench.record.reading import ScoredEvaluation
-from kgbench.reevaluation.policy_causes import likely_cause, proven_cause
+from kgbench.reevaluation.causes import likely_cause, proven_cause
 
 PLAIN = "SELECT ?x { ?x <urn:p> 1 }"
 FOUND = {0: ScoredEvaluation("e", {"f1": 1.0})}

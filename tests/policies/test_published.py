@@ -24,7 +24,7 @@ from kgbench.tasks.typed_answers import from_weights
 pytestmark = pytest.mark.external
 
 #: Questions of CK25 whose score depends on the engine, by system; the causes are those of
-#: :mod:`kgbench.execution.query_traits`, and ties at a limit.
+#: :mod:`kgbench.reevaluation.causes`, and ties at a limit.
 BY_ENGINE = {
     "INFAI": {30: "path", 31: "path", 42: "path", 43: "order of IRIs", 48: "path"},
     "LACODAM": dict.fromkeys((12, 39, 40, 44, 46), "limit"),

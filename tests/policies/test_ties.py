@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from kgbench.execution.engines import engine
-from kgbench.execution.query_traits import traits
 from kgbench.model import Case, QueryResult
 from kgbench.policies.ties import parse_ranking, reference
+from kgbench.reevaluation.causes import traits
 from kgbench.tasks import catalogue
 
 GRAPH = "".join(

@@ -12,7 +12,7 @@ from kgbench.publish.checks import check
 from kgbench.publish.documents import Documents
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.record import reading
-from kgbench.record.rubrics import rubric
+from kgbench.record.judgements import rubric
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, RDF

@@ -4,7 +4,7 @@
 import pytest
 
 from kgbench.errors import NotRecorded
-from kgbench.record.dialogue_names import find_dialogue, short_names
+from kgbench.record.identity import find_dialogue, short_names
 from kgbench.store import open_store
 from kgbench.store.protocol import Block
 from kgbench.vocab import KGB, RDF

@@ -15,8 +15,8 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.model import Call, Outcome, Reply, Turn
 from kgbench.record import accounts, identity, reading, recorder
+from kgbench.record.identity import ReusableAnswers
 from kgbench.record.recorder import Recorder
-from kgbench.record.reuse import ReusableAnswers
 from kgbench.software import this_software
 from kgbench.store import Block, EmbeddedStore
 from tests.record.test_round_trip import BEGAN, MODEL, NAMES, begin, store

@@ -14,11 +14,11 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
 from kgbench.record.recorded_results import EndpointResults
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import EmbeddedStore
 from kgbench.tasks import catalogue
 from kgbench.vocab import KGB, OUTCOME
 from tests.support.archives import as_json, record_v3
+from tests.support.reevaluating import reevaluate
 from tests.support.validation import assert_conforms
 
 LABEL = "SparqlSyntaxFixingListLcQuad"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgbench.execution import scope
+from kgbench.execution import oxigraph
 from kgbench.execution.engines import engine
 from kgbench.model import Outcome, Verdict
 from kgbench.record.reading import ScoredEvaluation
@@ -47,7 +47,7 @@ def test_errors_of_scope_are_named(query: str, said: str | None) -> None:
         return
     assert message is not None
     assert message.startswith("line ")
-    assert scope.ERROR in message
+    assert oxigraph.SCOPE_ERROR in message
     assert said in message
     assert engine("rdflib").check(query, PREFIXES) is None
 
@@ -68,7 +68,7 @@ def found(rows: int, **infos: Any) -> Verdict:
 @pytest.mark.parametrize(
     ("ours", "theirs", "kind"),
     [
-        (refused(f"line 1, column 2: {scope.ERROR}, a variable"), THEIRS, causes.SCOPE),
+        (refused(f"line 1, column 2: {oxigraph.SCOPE_ERROR}, a variable"), THEIRS, causes.SCOPE),
         (refused("line 1, column 2: syntax error"), THEIRS, causes.STRICTER),
         (found(0, EvaluationException="no prefix"), THEIRS, causes.STRICTER),
         (found(1), THEIRS, causes.SEMANTICS),

@@ -15,9 +15,9 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
 from kgbench.reevaluation import causes
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from kgbench.tasks import graphs
+from tests.support.reevaluating import reevaluate
 
 pytestmark = pytest.mark.external
 

@@ -19,13 +19,13 @@ from kgbench.importers.archives import open_results
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue, successors
 from tests.support import published
 from tests.support.archives import record_v1, record_v2, write_json
+from tests.support.reevaluating import reevaluate
 from tests.support.validation import assert_conforms
 
 FOLDERS = {1: "llm-kg-bench-v1", 2: "llm-kg-bench-v2"}

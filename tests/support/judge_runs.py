@@ -6,7 +6,7 @@ from __future__ import annotations
 from kgbench.engine import planning
 from kgbench.plugins.judging.planning import JudgingRequest, judging_plan, judging_questions
 from kgbench.record import reading
-from kgbench.record.rubrics import rubric
+from kgbench.record.judgements import rubric
 from tests.support.runs import hold, planned
 
 LABELS = ["RdfFriendCount-turtle-1", "RdfConnectionExplainStatic-nt"]

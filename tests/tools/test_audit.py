@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
+from kgbench.execution.frames import REASONS
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
-from kgbench.execution.watched import REASONS
 from kgbench.rdf import digest, string
 from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.reevaluation.tool_audit import audit

@@ -14,6 +14,7 @@ from kgbench.execution.pools import executor
 from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.store import open_store
 from kgbench.tool_calls import TOOL_RESULTS
+from tests.support.prices import price_table
 from tests.support.runs import hold
 from tests.support.servers import scripts
 from tests.support.tool_runs import (
@@ -31,13 +32,6 @@ from tests.support.tool_runs import (
 from tests.support.validation import assert_conforms
 
 OWN = "?toolProtocol=native"
-PRICES = """
-@prefix kgb: <https://w3id.org/kgbench/ns#> . @prefix dcterms: <http://purl.org/dc/terms/> .
-@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-[] a kgb:Price ; skos:notation "loopback" ; kgb:inputPrice 9000.0 ; kgb:outputPrice 9000.0 ;
-   dcterms:date "2026-11-01"^^xsd:date ; dcterms:source <https://example.org/prices> .
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -189,7 +183,7 @@ def test_judging_again_changes_nothing(loopback):
 def test_dollars_are_limited(loopback, tmp_path):
     """The cost of a dialogue, by declared prices, ends its budget, and the model is told."""
     server = loopback(NATIVE[:1])
-    (tmp_path / "prices.ttl").write_text(PRICES)
+    (tmp_path / "prices.ttl").write_text(price_table("loopback", read="9000.0", written="9000.0"))
     with open_store("memory:") as store:
         plan = plan_of(f"openai:loopback@{server.url}", budgetDollars=0.5)
         done = hold(store, replace(plan, prices=tmp_path / "prices.ttl"))

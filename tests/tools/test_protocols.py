@@ -7,8 +7,7 @@ import json
 
 import pytest
 
-from kgbench.connectors import chat_completions, generate_content, responses
-from kgbench.connectors import messages as anthropic_messages
+from kgbench.connectors import anthropic, chat_completions, generate_content, responses
 from kgbench.connectors.tool_messages import conversation
 from kgbench.model import Case, ModelSetup, Request
 from kgbench.plugins.agents.graph_tools import TOOLS
@@ -197,7 +196,7 @@ def test_errors_are_marked_for_anthropic():
         f'```tool_result {{"id":"{k}","tool":"t","outcome":"{outcome}"}}\ntext\n```'
         for k, outcome in (("1", "ok"), ("2", "error"))
     )
-    sent = anthropic_messages.request(request("Ask.", answer, f"{told}\nLeft: 3."))["messages"][-1][
+    sent = anthropic.messages_request(request("Ask.", answer, f"{told}\nLeft: 3."))["messages"][-1][
         "content"
     ]
 

@@ -28,8 +28,7 @@ from kgbench.serve.authorisation import require_own_page
 from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body, is_deeper
 from kgbench.serve.settings import Settings
-from kgbench.tool_calls import ToolOutcome, ToolResult
-from kgbench.tools.servers import OUTCOME_KEY
+from kgbench.tool_calls import OUTCOME_KEY, ToolOutcome, ToolResult
 
 _FAILED: Final = (ToolOutcome.ERROR, ToolOutcome.REFUSED)
 

@@ -45,8 +45,7 @@ def ask(
     The model answers questions about installed data sets with queries.
     """
     from kgbench.config import model_setup
-    from kgbench.engine import prices
-    from kgbench.engine.spending import Limits, Spending
+    from kgbench.engine.spending import Limits, Spending, declared_prices, is_paid
     from kgbench.errors import TaskError
     from kgbench.store import default_location
 
@@ -70,9 +69,9 @@ def ask(
             "that each question carries as a bearer token, or answer everybody with --open",
             param_hint="--open",
         )
-    known = prices.declared(budget.prices)
+    known = declared_prices(budget.prices)
     limits = Limits(budget.usd, budget.max_tokens)
-    if limits == Limits() and prices.is_paid(setup, known):
+    if limits == Limits() and is_paid(setup, known):
         raise typer.BadParameter(
             f"{setup.label} costs money: give the US dollars that its answers may cost",
             param_hint="--max-cost",

@@ -24,9 +24,8 @@ from starlette.types import ASGIApp
 from kgbench.connectors import Connector, extraction, find
 from kgbench.connectors.replay import SOURCE
 from kgbench.datasets import home
-from kgbench.engine.prices import CHARACTERS_PER_TOKEN
 from kgbench.engine.rate_limiter import RateLimiter
-from kgbench.engine.spending import Limits, Spending
+from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Limits, Spending
 from kgbench.errors import KgbenchError, ProviderError, ProviderTimeout, RateLimited
 from kgbench.model import Case, ModelSetup, Reply, Task, Usage
 from kgbench.model import Request as ModelRequest

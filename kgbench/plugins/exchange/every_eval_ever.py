@@ -27,7 +27,7 @@ from kgbench.plugins.exchange import agentic
 from kgbench.plugins.exchange.cells import Cell, cells
 from kgbench.plugins.exchange.judge_scores import JudgeCell
 from kgbench.rdf.declared import shipped
-from kgbench.record.rubrics import Rubric
+from kgbench.record.judgements import Rubric
 from kgbench.scores.inference import inference
 from kgbench.statistics.intervals import CONFIDENCE, Bounds
 from kgbench.store.iris import slug

@@ -17,7 +17,7 @@ from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Dialogue, Json
 from kgbench.plugins.exchange.agentic import texts
 from kgbench.publish.redaction import RedactionLevel
-from kgbench.record.withheld import disclosed
+from kgbench.record.schema import disclosed
 from kgbench.tool_calls import ToolUse
 from kgbench.tools import arguments, wording
 from kgbench.vocab import KGB, SCHEMA, SKOS

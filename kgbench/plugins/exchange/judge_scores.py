@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kgbench.analysis.verdicts import Judgement, judgements, verdicts
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.plugins.exchange.cells import Cell
-from kgbench.record.rubrics import Rubric
+from kgbench.record.judgements import Rubric
 from kgbench.scores.reading import Item
 from kgbench.scores.selection import select
 from kgbench.statistics.histogram import Histogram

@@ -17,7 +17,7 @@ from kgbench.exports.outgoing_run import OutgoingRun, all_answered
 from kgbench.importers.published_cases import without_printed_graph
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.publish.redaction import RedactionLevel
-from kgbench.record.withheld import disclosed
+from kgbench.record.schema import disclosed
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 
 

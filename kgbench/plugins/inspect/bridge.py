@@ -26,7 +26,7 @@ from inspect_ai.solver import solver
 from kgbench import clock
 from kgbench.connectors import declared
 from kgbench.errors import EvaluationError, TaskError
-from kgbench.execution import dialogues, frames
+from kgbench.execution import frames, pools
 from kgbench.execution.judging import JudgeLimits, judge_batch
 from kgbench.execution.pools import executor
 from kgbench.model import Call, Case, Dialogue, Outcome, Reply, TaskClass, Turn, Usage, Verdict
@@ -213,7 +213,7 @@ def _dialogue_of(case: Case, turns: Sequence[Turn]) -> Dialogue:
 
 async def _judged(case: Case, record: Dialogue) -> list[Verdict]:
     """Return a verdict for each judged answer, from a child process, without blocking the loop."""
-    requests = [dialogues.request(record, case, k) for k in record.judged]
+    requests = [pools.request(record, case, k) for k in record.judged]
     future = _pool().submit(judge_batch, requests, JudgeLimits())
     return await anyio.to_thread.run_sync(future.result)
 

@@ -25,7 +25,7 @@ from kgbench.plugins.inspect import samples
 from kgbench.plugins.inspect.logs import SCORER
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.rdf import digest
-from kgbench.record.withheld import disclosed
+from kgbench.record.schema import disclosed
 from kgbench.store.iris import slug
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import ToolUse

@@ -14,12 +14,11 @@ from random import Random
 from typing import Any
 
 from kgbench import resources
-from kgbench.engine.planning import Exercise
-from kgbench.engine.published import PlanExercises
+from kgbench.engine.planning import Exercise, PlanExercises
 from kgbench.model import Json, Plan
 from kgbench.plugins.judging.questions import Piece, exercise, judges_plan, task_of
 from kgbench.rdf.declared import Declared
-from kgbench.record.rubrics import Rubric, all_rubric_versions
+from kgbench.record.judgements import Rubric, all_rubric_versions
 from kgbench.vocab import KGB, SCHEMA, SKOS
 
 

@@ -16,7 +16,7 @@ from kgbench.cli.option_groups import Limits, Permissions, grouped
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress
-    from kgbench.record.rubrics import Rubric
+    from kgbench.record.judgements import Rubric
     from kgbench.store.protocol import Store
     from kgbench.tables import Table
 
@@ -129,7 +129,7 @@ def judge(
     from kgbench.engine.plans import continued
     from kgbench.plugins.judging.planning import JudgingRequest, judging_plan, judging_questions
     from kgbench.record import reading
-    from kgbench.record.rubrics import rubric as rubric_called
+    from kgbench.record.judgements import rubric as rubric_called
     from kgbench.run_selection import Selection, newest_judgeable_run
     from kgbench.store import open_existing
 
@@ -237,7 +237,7 @@ def _calibrate_judges(
 
 
 def _list_rubrics(*, json_: bool) -> None:
-    from kgbench.record.rubrics import rubrics
+    from kgbench.record.judgements import rubrics
 
     known = list(rubrics().values())
     entries = [

@@ -23,7 +23,7 @@ from kgbench.plugins.judging.prediction_powered import (
     UnlabelledItem,
     powered_mean,
 )
-from kgbench.record.rubrics import Rubric
+from kgbench.record.judgements import Rubric
 from kgbench.scores import catalogue
 from kgbench.scores.inference import inference
 from kgbench.scores.selection import Selection

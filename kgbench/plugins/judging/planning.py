@@ -14,8 +14,7 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from kgbench.config import model_setup
-from kgbench.engine.planning import Exercise
-from kgbench.engine.published import PlanExercises
+from kgbench.engine.planning import Exercise, PlanExercises
 from kgbench.errors import TaskError
 from kgbench.model import Json, Plan, Turn
 from kgbench.on_demand import OnDemand
@@ -23,8 +22,8 @@ from kgbench.plugins.judging.dialogues import BEST_SCORE, JudgeableDialogue, jud
 from kgbench.plugins.judging.questions import Piece, exercise, judges_plan, task_of
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import turns
+from kgbench.record.judgements import Rubric
 from kgbench.record.reading import RunInfo
-from kgbench.record.rubrics import Rubric
 from kgbench.run_selection import Selection
 from kgbench.store.protocol import Store
 

@@ -11,8 +11,8 @@ from kgbench.config import model_setup, turtle
 from kgbench.engine.planning import Exercise
 from kgbench.model import Json, Plan, Task
 from kgbench.rdf import digest
+from kgbench.record.judgements import Rubric
 from kgbench.record.recorder import JUDGEMENTS
-from kgbench.record.rubrics import Rubric
 from kgbench.tasks import catalogue
 
 TASK_CLASS = "JudgeVerdict"

@@ -22,10 +22,10 @@ from kgbench.plugins.judging.planning import (
 )
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import reviews as record
+from kgbench.record.evaluations import Item
+from kgbench.record.judgements import Rubric
 from kgbench.record.reading import RunInfo
 from kgbench.record.reviews import Review
-from kgbench.record.rubrics import Rubric
-from kgbench.record.verdicts import Item
 from kgbench.scores.selection import select
 from kgbench.software import this_software
 from kgbench.store.iris import new_id

@@ -83,7 +83,7 @@ def review(
     from kgbench.cli.messages import missing_package
     from kgbench.plugins.judging.planning import JudgingRequest
     from kgbench.record import reading
-    from kgbench.record.rubrics import rubric as rubric_of
+    from kgbench.record.judgements import rubric as rubric_of
     from kgbench.run_selection import Selection, newest_judgeable_run
     from kgbench.store import default_location, embedded_only, open_existing
     from kgbench.store.publication_keys import publication_key

@@ -26,10 +26,10 @@ from kgbench.rdf import canonical_json, storable
 from kgbench.record import reading
 from kgbench.record import reviews as record
 from kgbench.record.dialogues import dialogues
+from kgbench.record.evaluations import Item
+from kgbench.record.judgements import Rubric, all_rubric_versions, rubric
 from kgbench.record.reading import RunInfo
 from kgbench.record.reviews import Review, reviewer_entry
-from kgbench.record.rubrics import Rubric, all_rubric_versions, rubric
-from kgbench.record.verdicts import Item
 from kgbench.run_selection import Selection
 from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store

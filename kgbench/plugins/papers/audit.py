@@ -22,7 +22,7 @@ from kgbench.plugins.papers import published_means as means
 from kgbench.policies.policy import policy
 from kgbench.record import reading
 from kgbench.record.reading import ScoredEvaluation
-from kgbench.reevaluation import policy_causes
+from kgbench.reevaluation import causes
 from kgbench.reevaluation.comparison import UNEXPLAINED, is_same_value
 from kgbench.reevaluation.variant_outcomes import command
 from kgbench.scores import catalogue
@@ -169,8 +169,8 @@ def _cause(answer: _Answer) -> str:
     assert answer.here is not None
     verdict = Verdict(answer.here.scores, answer.here.infos, Outcome.SCORED)
     before = {0: ScoredEvaluation("", dict(answer.published))}
-    proven = policy_causes.proven_cause(answer.case, [verdict], before, {})
-    return proven or policy_causes.likely_cause(answer.case, [verdict], before, {}) or UNEXPLAINED
+    proven = causes.proven_cause(answer.case, [verdict], before, {})
+    return proven or causes.likely_cause(answer.case, [verdict], before, {}) or UNEXPLAINED
 
 
 def _questions(answers: Sequence[_Answer]) -> Iterator[tuple[Value, ...]]:

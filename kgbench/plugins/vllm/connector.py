@@ -17,7 +17,7 @@ from typing import Any
 
 from kgbench.connectors import Connector, chat_completions, openai
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.managed import Managed
+from kgbench.connectors.local import Managed
 from kgbench.connectors.options import Option, read
 from kgbench.connectors.servers import Service
 from kgbench.errors import ModelSpecError

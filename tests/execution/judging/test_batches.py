@@ -25,8 +25,13 @@ def test_cases_are_sent_once(monkeypatch):
     """A case is sent with its first request; a changed case with the same IRI is sent again."""
     end_child()
     sent = []
-    real = judging.frames.case_to_json
-    monkeypatch.setattr(judging.frames, "case_to_json", lambda c: sent.append(c.uid) or real(c))
+    real = judging.frames.encode
+
+    def noted(message):
+        sent.extend([message["case"].uid] if "case" in message else [])
+        return real(message)
+
+    monkeypatch.setattr(judging.frames, "encode", noted)
     same = case(7)
     judge_batch([JudgeRequest(same, ("echo",))] * 5, PATIENT)
     judge_batch([JudgeRequest(case(7), ("echo",))] * 5, PATIENT)

@@ -121,7 +121,7 @@ def test_a_child_that_is_never_ready_is_told(tmp_path, monkeypatch, does, why):
     monkeypatch.setattr(sys, "executable", str(interpreter))
     monkeypatch.setattr(child, "_START_LIMIT", PATIENCE if "exit" in does else 0.3)
     with pytest.raises(EvaluationError, match=f"no judging process could be started: .*{why}"):
-        judging.Process(judging.Setup("oxigraph", 1 << 30, frozenset(), ()))
+        judging.Process(judging.Setup(judging.JudgeLimits(memory_bytes=1 << 30), frozenset()))
     if "exit" in does:
         assert not running(int((tmp_path / "pid").read_text()))
 

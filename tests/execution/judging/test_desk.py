@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
 import signal
@@ -17,8 +18,8 @@ from kgbench.children import answering, lockdown
 from kgbench.children import frames as pipes
 from kgbench.children.endings import OUT_OF_MEMORY
 from kgbench.execution import child, frames
-from kgbench.execution.warming import warm_task_class
-from kgbench.execution.watched import SIZE, SharedStatus, query_digest
+from kgbench.execution.child import warm_task_class
+from kgbench.execution.frames import SIZE, SharedStatus, query_digest
 from kgbench.tasks import catalogue
 from tests.execution.judging.probing import case
 
@@ -68,7 +69,7 @@ def answers(monkeypatch, board):
 def asked(answer, number=0, expired=None, *, known=False, task_class="Probe"):
     """Return a request about a case, which it contains unless ``known``."""
     message = {"answers": [answer], "expired": expired or {}, "number": number}
-    held = frames.case_to_json(case(number, task_class=task_class))
+    held = json.loads(frames.encode(case(number, task_class=task_class)))
     return message if known else message | {"case": held}
 
 

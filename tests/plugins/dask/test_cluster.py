@@ -14,11 +14,11 @@ from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.execution.pools import executor, workers
 from kgbench.model import Outcome
 from kgbench.record import reading
-from kgbench.reevaluation.passes import reevaluate
 from kgbench.store import open_store
 from kgbench.store.copying import copy
 from kgbench.tasks import catalogue
 from tests.store.servers import Oxigraph
+from tests.support.reevaluating import reevaluate
 from tests.support.runs import hold
 from tests.support.servers.dask_cluster import cluster
 

@@ -9,8 +9,8 @@ import pytest
 
 from kgbench.analysis.verdicts import JudgeVerdict, judgements
 from kgbench.plugins.judging.agreement import JudgeGrouping, agreement
-from kgbench.record.rubrics import rubric
-from kgbench.record.verdicts import Item
+from kgbench.record.evaluations import Item
+from kgbench.record.judgements import rubric
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, exercises, judged_run, references

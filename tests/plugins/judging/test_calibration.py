@@ -18,7 +18,7 @@ from kgbench.plugins.judging.calibration import (
     calibration_sets,
 )
 from kgbench.plugins.judging.calibrations import calibration, calibrations
-from kgbench.record.rubrics import all_rubric_versions, rubric
+from kgbench.record.judgements import all_rubric_versions, rubric
 from kgbench.scores.selection import select
 from kgbench.store import open_reader, open_store
 from tests.support.judge_runs import judged_run

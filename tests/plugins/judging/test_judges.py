@@ -18,7 +18,7 @@ from kgbench.plugins.judging import planning as judge_planning
 from kgbench.plugins.judging.dialogues import judgeable_dialogues
 from kgbench.plugins.judging.questions import Piece, prompt, task_of
 from kgbench.record import reading
-from kgbench.record.rubrics import KINDS, rubric, rubrics
+from kgbench.record.judgements import KINDS, rubric, rubrics
 from kgbench.run_selection import Selection, newest_judgeable_run
 from kgbench.scores.selection import select
 from kgbench.store import open_store

@@ -11,7 +11,7 @@ from kgbench.analysis.verdicts import Item, JudgeVerdict
 from kgbench.errors import QueryError
 from kgbench.plugins.judging import judged_means as means
 from kgbench.plugins.judging.judged_means import judged_means
-from kgbench.record.rubrics import rubric
+from kgbench.record.judgements import rubric
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, judged_run

@@ -16,7 +16,7 @@ from kgbench.plugins.judging.pages import application
 from kgbench.plugins.judging.planning import JudgingRequest
 from kgbench.plugins.judging.queue import ReviewQueue
 from kgbench.record import reviews as record
-from kgbench.record.rubrics import rubric
+from kgbench.record.judgements import rubric
 from kgbench.run_selection import newest_judgeable_run
 from kgbench.serve.settings import Settings
 from kgbench.store import open_store

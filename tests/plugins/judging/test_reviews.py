@@ -23,8 +23,7 @@ from kgbench.plugins.judging.queue import ReviewQueue
 from kgbench.plugins.judging.review_files import from_csv, from_rdf, import_reviews
 from kgbench.record import reading
 from kgbench.record import reviews as record
-from kgbench.record.judgements import verdicts_about
-from kgbench.record.rubrics import rubric
+from kgbench.record.judgements import rubric, verdicts_about
 from kgbench.run_selection import Selection, newest_judgeable_run
 from kgbench.scores.selection import select
 from kgbench.store import open_store

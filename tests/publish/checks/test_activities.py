@@ -6,7 +6,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.record.run_ends import run_end
+from kgbench.record.accounts import run_end
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, XSD
 
 _TYPE = ox.NamedNode(RDF.type)

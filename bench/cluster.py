@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Re-evaluation and audits of tool calls on local Dask clusters: scaling, lost workers, bytes sent.
+"""Re-evaluation and audits of tool calls on local Dask clusters: scaling, and lost workers.
 
 All workers share the cores of one machine, so more workers than cores bring no speed-up. Needs
 Dask; re-evaluation also needs the published data in the folder named by KGBENCH_EXTERNAL_DATA.
@@ -8,7 +8,6 @@ Dask; re-evaluation also needs the published data in the folder named by KGBENCH
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import tempfile
 import threading
@@ -40,17 +39,15 @@ _NOTHING: Callable[[Any, int], None] = lambda _, __: None  # noqa: E731 - does n
 
 
 class Done(NamedTuple):
-    """One measurement: dialogues or calls, seconds, processor seconds of all processes, bytes."""
+    """One measurement: dialogues or calls, seconds, and processor seconds of all processes."""
 
     items: int
     seconds: float
     cpu: float
-    sent: int = 0
-    whole: int = 0
 
 
 def run() -> list[Result]:
-    """Throughput by number of workers, with a slow and a lost one, and bytes sent."""
+    """Throughput by number of workers, with a slow and a lost one."""
     if find_spec("distributed") is None:
         return [Result("cluster", 0, "", note="not run: needs Dask")]
     results = audits()
@@ -103,11 +100,6 @@ def _results(store: Store) -> Iterator[Result]:
     for number in WORKERS:
         with _cluster(number) as (cluster, pool):
             yield _result(f"{number} workers", _judge(store, pool, cluster))
-    with _cluster(max(WORKERS)) as (cluster, pool):  # apart, because counting takes time
-        done = _judge(store, pool, cluster, measured=True)
-    note = f"{done.whole / 1e6:.1f} MB with the cases in each batch"
-    yield Result("sent to workers", done.sent / 1e6, "MB", note=note)
-    yield Result("sent to workers", done.sent / done.whole, "x", against="cases each time")
     with _cluster(4) as (cluster, pool):
         yield _result("4 workers, one stopped for 5 s", _judge(store, pool, cluster, _stop))
     with _cluster(4) as (cluster, pool):
@@ -133,16 +125,14 @@ def _judge(
     then: Callable[[Any, int], None] = _NOTHING,
     *,
     every: bool = False,
-    measured: bool = False,
 ) -> Done:
     """Judge all runs; call ``then`` after a third of the dialogues, or after ``every`` one.
 
-    Children are started before the clock. ``measured`` also counts the bytes of parcels.
+    Children are started before the clock.
     """
     limits = JudgeLimits()
     todo = [(run, None) for run in reading.runs(store)]
     list(reevaluation.reevaluate_each(store, todo[:1], pool, limits, explain=False))
-    sizes = _count_bytes(pool) if measured else [0, 0]
     called = False
 
     def watch(done: int) -> None:
@@ -156,22 +146,7 @@ def _judge(
         reevaluation.reevaluate_each(store, todo, pool, limits, explain=False, watch=watch)
     )
     seconds, cpu = time.perf_counter() - begin, _cpu() - cpu
-    return Done(sum(each.comparison.dialogues for each in passes), seconds, cpu, *sizes)
-
-
-def _count_bytes(pool: DaskPool) -> list[int]:
-    """Count the bytes of parcels from now on: without cases that workers know, and whole."""
-    sender, sizes = pool._sender, [0, 0]  # noqa: SLF001 - there is no public access
-    parcel = sender.parcel
-
-    def counted(batch: Any, *, whole: bool = False) -> Any:
-        packed = parcel(batch, whole=whole)
-        sizes[0] += len(pickle.dumps(packed))
-        sizes[1] += 0 if whole else len(pickle.dumps(batch))
-        return packed
-
-    sender.parcel = counted  # type: ignore[method-assign]
-    return sizes
+    return Done(sum(each.comparison.dialogues for each in passes), seconds, cpu)
 
 
 @contextmanager

@@ -87,6 +87,11 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
     "data sets": {
         "Installer": "kgbench.datasets.installers",
     },
+    "importers": {
+        "ImportedRun": "kgbench.importers.llm_kg_bench",
+        "PublishedRun": "kgbench.importers.published_runs",
+        "published_model": "kgbench.importers.published_runs",
+    },
     "analyses and tables": {
         "AnalysisEntry": "kgbench.analysis.registry:Entry",
         "Column": "kgbench.tables",

@@ -72,7 +72,7 @@ def install(
     return install_files(description, source, fill, tasks)
 
 
-def clone_folder(description: Description, copy: Path | None) -> Path:
+def clone_folder(description: Description, copy: str | None) -> Path:
     """Return the folder of the user's clone of a repository.
 
     Raises :class:`~kgbench.errors.ImportRefused`, with instructions, if ``copy`` is ``None``.
@@ -82,7 +82,7 @@ def clone_folder(description: Description, copy: Path | None) -> Path:
             f"kgbench knows no address of the files of {description.name}: clone "
             f"{description.page} and run 'kgbench datasets install {description.name} --from PATH'"
         )
-    return copy.resolve()
+    return Path(copy).resolve()
 
 
 def install_files(

@@ -62,7 +62,7 @@ async def first_calls(run: Run, connectors: Mapping[str, Connector]) -> dict[str
     for setup in unfinished:
         connector = connectors.get(setup.iri)
         caller: Caller | None = getattr(connector, "caller", None)
-        if connector is not None and caller is not None and caller.url:
+        if connector is not None and caller is not None and caller.url and not setup.is_system:
             servers.append((setup, about := _about(setup, caller)))
             say(f"first call: {about}")
             patience = RetryPolicy(plan.max_retries, run.settings.patience_scale)

@@ -20,7 +20,8 @@ from kgbench.datasets import text2kgbench, text2kgbench_prompts
 from kgbench.datasets.text2kgbench import Part
 from kgbench.families import frame, text2kg
 from kgbench.importers import text2kgbench_catalogue as catalogue_lines
-from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
+from kgbench.importers.llm_kg_bench import ImportedRun
+from kgbench.importers.published_runs import PublishedRun, published_model
 from kgbench.importers.text2kgbench_catalogue import (
     SUITE,
     Problem,
@@ -36,13 +37,11 @@ from kgbench.importers.text2kgbench_responses import (
     response_sets,
     unread_files,
 )
-from kgbench.model import Call, Case, Dialogue, Evaluation, ModelSetup, Reply, Task, Turn
+from kgbench.model import Call, Case, Dialogue, Evaluation, Reply, Task, Turn
 from kgbench.on_demand import Repeatable
-from kgbench.rdf import canonical_json, digest
-from kgbench.record.recorder import Recorder
 from kgbench.scoring.relation_triples import parse
 from kgbench.software import Software
-from kgbench.store.iris import Iris, id_from, slug
+from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue
 
@@ -191,7 +190,6 @@ class _Conversion:
         self, root: Path, iris: Iris, responses: ResponseSet, parts: Iterable[ImportedPart]
     ) -> None:
         self._root = root
-        self._iris = iris
         self._set = responses
         by_name = {
             imported.part.name: imported
@@ -200,14 +198,15 @@ class _Conversion:
             and responses.split in imported.tasks
         }
         self._parts = [by_name[name] for name in responses.files if name in by_name]
-        self._source = f"Text2KGBench {responses.collection} {responses.model} {responses.split}"
-        self._digest = responses.digest()
-        self._run_id = id_from(f"{self._source}/{self._digest}")
-        self._pass_id = id_from(f"{self._run_id}/published")
-        self._recorder = Recorder(iris, self._run_id, self._pass_id)
-        iri = iris.mint("model", model=slug(responses.model))
         name = responses.model
-        self._model = ModelSetup(iri=iri, label=name, connector="", model_id=name, spec=name)
+        self._run = PublishedRun(
+            iris,
+            SUITE,
+            published_model(iris, name),
+            _SOFTWARE,
+            source=f"Text2KGBench {responses.collection} {name} {responses.split}",
+            content=responses.digest(),
+        )
         self._metrics = catalogue.metric_iris("Text2KG")
         self._wording = text2kgbench_prompts.wording(root, responses.collection, responses.split)
 
@@ -215,23 +214,12 @@ class _Conversion:
         key = self._set.model, self._set.split
         known = [response for imported in self._parts for response in imported.responses[key]]
         unjudged = sum(response.metrics is None for response in known)
-        tasks = {task.iri: task for task in (part.tasks[self._set.split] for part in self._parts)}
-        return ImportedRun(
-            source=self._source,
-            digest=self._digest,
-            generation=1,
-            suite=SUITE,
-            run_id=self._run_id,
-            pass_id=self._pass_id,
+        return self._run.imported(
+            [part.tasks[self._set.split] for part in self._parts],
+            (),  # write_catalogue has written the cases
+            Repeatable(self._items, len(known)),
             started=LAST_CHANGED,
             ended=LAST_CHANGED,
-            software=_SOFTWARE,
-            tasks=tasks,
-            cases={},  # write_catalogue has written them
-            versions={},
-            models={self._model.iri: ImportedModel(self._model, (self._set.model,))},
-            undeclared_metrics={},
-            items=Repeatable(self._items, len(known)),
             unjudged=Repeatable(self._unjudged, unjudged),
             is_judged=unjudged < len(known),
         )
@@ -259,19 +247,12 @@ class _Conversion:
     def _dialogue(
         self, task: Task, case: Case, iteration: int, response: Response, prompts: dict[str, str]
     ) -> Dialogue:
-        dialogue_digest = digest(canonical_json([self._set.model, response.id, response.text]))
         call = Call(LAST_CHANGED, LAST_CHANGED, Reply(response.text))
-        return Dialogue(
-            iri=self._recorder.dialogue_iri(
-                self._set.model, task.label, iteration, dialogue_digest
-            ),
-            run=self._recorder.run,
-            model=self._model.iri,
-            task=task.iri,
-            suite=self._iris.mint("suite", suite=SUITE),
-            case=case.iri,
-            iteration=iteration,
-            digest=dialogue_digest,
+        return self._run.dialogue(
+            task,
+            case,
+            iteration,
+            [self._set.model, response.id, response.text],
             turns=(Turn(prompts.get(response.id, NO_PROMPT), (call,)),),
             started=LAST_CHANGED,
             ended=LAST_CHANGED,
@@ -285,17 +266,9 @@ class _Conversion:
         if facts is None:
             facts = parse(response.text, cleaning).triples
         scores = {self._metrics[name]: value for name, value in response.metrics.items()}
-        return (
-            Evaluation(
-                iri=self._recorder.evaluation_iri(dialogue.iri, 0),
-                dialogue=dialogue.iri,
-                round=0,
-                outcome=frame.outcome(response.text, usable=bool(facts)),
-                scores=scores,
-                infos={"facts": [list(fact) for fact in facts], "cleaning": cleaning},
-                decimals=response.decimals,
-            ),
-        )
+        outcome = frame.outcome(response.text, usable=bool(facts))
+        infos = {"facts": [list(fact) for fact in facts], "cleaning": cleaning}
+        return (self._run.evaluation(dialogue, 0, outcome, scores, infos, response.decimals),)
 
     def _prompts(self, part: Part, cases: Mapping[str, Case]) -> dict[str, str]:
         """Return prompts by sentence id: the published ones, else reconstructed ones."""

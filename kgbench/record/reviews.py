@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from kgbench.errors import StoreError
 from kgbench.rdf import iri, queries
@@ -157,16 +157,8 @@ def reviews(store: Store, judged: str | None = None) -> list[Review]:
 
     In the order of their times.
     """
-    return reviews_in(store, judged)
-
-
-def reviews_in(source: Any, judged: str | None = None) -> list[Review]:
-    """Return the same as :func:`reviews`, from any object with a method ``query``.
-
-    Raises :class:`ValueError` for values of the wrong type.
-    """
     parameters = {} if judged is None else {"run": [judged]}
-    return sorted(_reviews(queries.rows(source, "review-verdicts", **parameters)), key=_time)
+    return sorted(_reviews(queries.rows(store, "review-verdicts", **parameters)), key=_time)
 
 
 def _time(review: Review) -> tuple[datetime, str]:

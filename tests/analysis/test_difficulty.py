@@ -86,7 +86,7 @@ def test_what_cannot_be_compared_is_an_empty_table(name: str) -> None:
     assert Table.from_json(table.as_json()) == table
 
 
-@pytest.mark.parametrize("name", ["agreement", "difficulty", "sizes", "tools"])
+@pytest.mark.parametrize("name", ["difficulty", "sizes", "tools"])
 def test_an_empty_table_has_no_figure(name: str, tmp_path: Path) -> None:
     """An empty table is refused as a figure with its note, and no file is written."""
     pytest.importorskip("matplotlib")

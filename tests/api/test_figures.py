@@ -59,7 +59,7 @@ def test_figures_have_the_size_and_title_that_are_asked_for(found, kind):
 @pytest.mark.parametrize("kind", DRAWN)
 def test_figures_show_as_many_models_as_asked_for(found, kind):
     """With ``top=1`` only the best model is named; a figure without ranks refuses it."""
-    if kind in {"agreement", "format-preference"}:
+    if kind == "format-preference":
         with pytest.raises(QueryError, match="ranks no models"):
             drawn(found, kind, top=1)
         return

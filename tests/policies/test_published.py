@@ -14,7 +14,8 @@ import ruamel.yaml
 
 from kgbench.execution.engines import engine
 from kgbench.model import QueryResult
-from kgbench.plugins.challenges import grasp, recorded_questions, spinach
+from kgbench.plugins.challenges import grasp, spinach
+from kgbench.plugins.challenges.questions import query as query_in
 from kgbench.policies.compare import Reference, compare
 from kgbench.policies.policy import mean, policy, unanswered
 from kgbench.policies.results import from_json
@@ -176,7 +177,7 @@ def test_grasp(external_data: Path) -> None:
     for file in grasp.read(external_data / "grasp-ck25"):
         differing = set()
         for answer in file.answers:
-            query = recorded_questions.query(answer.text)
+            query = query_in(answer.text)
             expected = run.results(answer.data["refSparql"], graph, {})
             given = None if query is None else run.results(query, graph, {})
             score = compare(policy("grasp"), Reference(expected), given).scores["f1"]

@@ -20,8 +20,6 @@ ESTIMATES = {
     "labelled_low": ("labelled_mean",),
     "agreement_low": ("agreement",),
     "kappa_low": ("kappa",),
-    "micro_low": ("micro",),
-    "macro_low": ("macro",),
 }
 UPPER = {"band_from": "band_to"}
 

@@ -16,7 +16,7 @@ from kgbench.resources import path as resource
 from tests import documented
 from tests.queries.engines.engines import Missing
 from tests.validators.artefacts import Artefacts
-from tests.validators.checks import Check, Faults, pyshacl
+from tests.validators.checks import Check, Faults
 from tests.validators.programs import ROOT, package, python
 
 RECORD_SCHEMA = "KGBENCH_RECORD_SCHEMA"  # the official JSON schema of Every Eval Ever
@@ -91,11 +91,6 @@ def _crate(profile: str, version_of_crate: str) -> Faults:
 
 def _croissant(found: Artefacts) -> list[str]:
     return _lines(python("-c", _CROISSANT, found.exports / "croissant" / "croissant.json"))
-
-
-def _croissant_tasks(found: Artefacts) -> list[str]:
-    (document,) = found.files("croissant/croissant-tasks.jsonld", below=found.exports)
-    return pyshacl(resource("shapes", "croissant-tasks.ttl"), document)
 
 
 def _records(schema: Path, found: Artefacts) -> list[str]:
@@ -203,7 +198,6 @@ PACKAGES = [
     Check(_CRATE, _at(_CRATE), "RO-Crate 1.3", _crate("ro-crate-1.3", "1.3")),
     Check(_CRATE, _at(_CRATE), "Process Run Crate 0.5", _crate("process-run-crate-0.5", "1.1")),
     Check("mlcroissant", _at("mlcroissant"), "Croissant 1.1", _croissant),
-    Check("pySHACL", _at("pyshacl"), "Croissant Tasks", _croissant_tasks),
     Check("jsonschema, official schema", _official_schema_version, _RECORDS, _official_records),
     Check("jsonschema, our schema", _here("jsonschema"), _RECORDS, _our_records),
     Check("nanopub", _at("nanopub"), "nanopublications", _nanopublications),

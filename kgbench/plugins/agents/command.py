@@ -57,7 +57,7 @@ def mcp(
     from kgbench.store import default_location, embedded_only
 
     try:
-        from kgbench.plugins.agents import mcp_startup as startup
+        from kgbench.plugins.agents import mcp_server as startup
         from kgbench.serve.settings import Settings
         from kgbench.serve.startup import host_names
     except ModuleNotFoundError as error:

@@ -2,25 +2,30 @@
 """Questions about a graph that is accessible by tools; the final query is judged by its result.
 
 The same cases are used in three conditions: with the schema in the prompt, with tools, and with
-both. The right answer to a question that the graph cannot answer is to give up.
+both. The right answer to a question that the graph cannot answer is to give up. Further scores are
+those of the use of tools, from the calls and their results.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar, Final, cast
 
+from kgbench.datasets import installers
 from kgbench.families.frame import ListedFamily
 from kgbench.families.queries import Vocabulary
 from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
-from kgbench.plugins.agents import graph_agents, graph_cases, graph_tools, tool_scores
+from kgbench.plugins.agents import graph_agents, graph_tools
 from kgbench.policies.policy import policy
+from kgbench.scoring import query_names
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.tasks import typed_answers
-from kgbench.tool_calls import Tool, ToolCall, ToolResult
+from kgbench.tasks import bestiary, texts, typed_answers
+from kgbench.tool_calls import Tool, ToolCall, ToolOutcome, ToolResult
 from kgbench.tools import arguments, wording
+from kgbench.vocab import OWL, RDF, RDFS, XSD
 
 POLICY: Final = "rows"
 """The policy under which results are compared."""
@@ -29,6 +34,8 @@ WITHOUT_TOOLS: Final = "schema"
 GIVE_UP: Final = "CANCEL"
 """The answer of a model without tools if the graph cannot answer the question."""
 
+_OWN: Final = frozenset(("organisation", "economy", "bestiary"))
+_HIDDEN: Final = frozenset(("refResultSet", "subGraph"))  # for prompts and scores of other classes
 _FORM: Final = re.compile(r"\b(?:SELECT|ASK)\b", re.IGNORECASE)
 _RESULTS: Final = ("precision", "recall", "f1", "exact")
 
@@ -41,9 +48,22 @@ class GraphQuestions(ListedFamily):
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return the same questions in every condition.
 
-        Raises :class:`~kgbench.errors.TaskError` if the graph is not installed.
+        Raises :class:`~kgbench.errors.TaskError` if the graph belongs to a data set that is not
+        installed, or that has no question in the requested language.
         """
-        return graph_cases.of(parameters)
+        name = parameters["graph"]
+        if name not in _OWN:
+            questions = installers.installer(name).questions
+            assert questions is not None
+            return questions(parameters["language"])
+        graph: dict[str, Json] = {"graphName": name, "prefixes": dict(bestiary.PREFIXES)}
+        if name != "bestiary":
+            graph = {"graphTurtle": texts.shared(name, "graph.ttl")}
+        hidden = frozenset() if name == "organisation" else _HIDDEN
+        return [
+            {key: value for key, value in question.items() if key not in hidden} | graph
+            for question in texts.shared_structure(name, "questions.json")
+        ]
 
     def case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
         """Make the case with ``data`` and the tools of the condition of ``task``."""
@@ -103,10 +123,10 @@ class GraphQuestions(ListedFamily):
             "cancelledWrongly": float(gives_up and answerable),
         }
         if offers_tools:
-            over = query is None and not gives_up and tool_scores.is_out_of_budget(prompts, last)
+            over = query is None and not gives_up and is_out_of_budget(prompts, last)
             prefixes = self.vocabulary.for_queries(case)
             scores |= {"outOfBudget": float(over)}
-            scores |= tool_scores.usage(prompts, answers, query, prefixes)
+            scores |= tool_usage(prompts, answers, query, prefixes)
         return Verdict(scores, {"testUid": case.uid, **infos}, outcome)
 
     def say(self, case: Case, agent: str, messages: Sequence[str], chance: Random) -> str:
@@ -162,3 +182,79 @@ def _sparql(call: ToolCall) -> str | None:
     except ValueError:
         return None
     return sparql if isinstance(sparql, str) else None
+
+
+COUNTED: Final = ("search", "describe", "schema", "query")
+"""The tools whose calls are counted separately."""
+
+_IRI: Final = re.compile(r"<([^<>\s]+)>")
+_PREFIX: Final = re.compile(r"\bPREFIX\s+([\w-]*):\s*<([^<>\s]*)>", re.IGNORECASE)
+_SHORT: Final = re.compile(r"(?<![\w:-])([A-Za-z][\w-]*+|):([A-Za-z0-9_][\w-]*)")
+# Standard vocabularies, which models know without seeing them in a graph.
+_STANDARD: Final = tuple(str(one) for one in (RDF, RDFS, OWL, XSD))
+
+
+def tool_usage(
+    prompts: Sequence[str], answers: Sequence[str], query: str | None, prefixes: Mapping[str, str]
+) -> dict[str, float]:
+    """Return counts of calls, errors, empty results and repeats, and the shares of shown IRIs.
+
+    ``prompts`` come before each of ``answers``; ``prefixes`` are those that the query may use
+    undeclared. ``grounded`` is the share of IRIs in ``query`` that results showed, ``shown`` that
+    results or the first prompt showed; both are absent if the query names no IRI of a graph.
+    """
+    calls = [call for answer in answers[:-1] for call in wording.calls(answer)]
+    results = [result for prompt in prompts[1:] for result in wording.split_results(prompt)[0]]
+    outcomes = Counter(result.outcome for result in results)
+    tools = Counter(result.tool for result in results)
+    call_counts = Counter((call.name, call.arguments) for call in calls)
+    scores = {
+        "toolCalls": float(len(results)),
+        **{f"{name}Calls": float(tools[name]) for name in COUNTED},
+        "toolErrors": float(outcomes[ToolOutcome.ERROR] + outcomes[ToolOutcome.REFUSED]),
+        "toolEmpties": float(outcomes[ToolOutcome.EMPTY]),
+        "toolRepeats": float(sum(times - 1 for times in call_counts.values())),
+    }
+    if query is None:
+        return scores
+    query_iris = {
+        iri_text for iri_text in _query_iris(query, prefixes) if not iri_text.startswith(_STANDARD)
+    }
+    if query_iris:
+        shown_by_tools = {iri for result in results for iri in _shown_iris(result.text)}
+        scores["grounded"] = len(query_iris & shown_by_tools) / len(query_iris)
+        shown_at_all = shown_by_tools.union(*(map(_shown_iris, prompts[:1])))
+        scores["shown"] = len(query_iris & shown_at_all) / len(query_iris)
+    return scores
+
+
+def is_out_of_budget(prompts: Sequence[str], answer: str) -> bool:
+    """Return whether the budget was used up before ``answer``.
+
+    ``answer`` has no query and does not give up.
+    """
+    return bool(answer.strip()) and len(prompts) > 1 and "Left: " not in prompts[-1]
+
+
+def _query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
+    """Return the IRIs that a query names, in full or by a prefix that is known or declared."""
+    namespaces = {**prefixes, "rdf": str(RDF), **dict(_PREFIX.findall(query))}
+    iris = set()
+    for name in query_names.names(query, {}):
+        prefix, _, local = name.partition(":")
+        if name.startswith("<"):
+            iris.add(name[1:-1])
+        elif prefix in namespaces:  # a query with an unknown prefix fails anyway
+            iris.add(namespaces[prefix] + local)
+    return iris
+
+
+def _shown_iris(text: str) -> set[str]:
+    """Return the IRIs in a prompt or result, in full or by a prefix that the text declares."""
+    namespaces = dict(_PREFIX.findall(text))
+    body = _PREFIX.sub(" ", text)
+    iris = set(_IRI.findall(body))
+    if namespaces:
+        names = _SHORT.findall(_IRI.sub(" ", body))
+        iris |= {namespaces[prefix] + local for prefix, local in names if prefix in namespaces}
+    return iris

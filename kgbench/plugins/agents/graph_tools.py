@@ -43,7 +43,8 @@ def _limit() -> dict[str, Json]:
     return {"type": "integer", "minimum": 1, "maximum": _MOST}
 
 
-def _object(required: Sequence[str], **properties: Mapping[str, Json]) -> dict[str, Json]:
+def arguments_schema(required: Sequence[str], **properties: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the JSON schema of the arguments of a tool."""
     return {
         "type": "object",
         "properties": {name: dict(schema) for name, schema in properties.items()},
@@ -56,7 +57,7 @@ TOOLS: Final = (
     Tool(
         "search",
         "Find resources of the graph by the words of their names.",
-        _object(
+        arguments_schema(
             ["text"],
             text={"type": "string"},
             kind={"type": "string", "enum": list(KINDS)},
@@ -66,30 +67,30 @@ TOOLS: Final = (
     Tool(
         "describe",
         "Show the statements of the graph about an IRI, and those that lead to it.",
-        _object(["iri"], iri={"type": "string"}, limit=_limit()),
+        arguments_schema(["iri"], iri={"type": "string"}, limit=_limit()),
     ),
     Tool(
         "schema",
         "Show the classes of the graph with their properties, and how often they occur; as text, "
         "or as a VoID description in Turtle.",
-        _object([], format={"type": "string", "enum": ["text", _VOID]}),
+        arguments_schema([], format={"type": "string", "enum": ["text", _VOID]}),
     ),
     Tool(
         "query",
         f"Run a SPARQL SELECT, ASK or CONSTRUCT query on the graph; at most {ROWS} rows or triples "
         "are shown.",
-        _object(["sparql"], sparql={"type": "string"}),
+        arguments_schema(["sparql"], sparql={"type": "string"}),
     ),
     Tool(
         "answer",
         "Give the SPARQL query whose result answers the question. This ends the conversation.",
-        _object(["sparql"], sparql={"type": "string"}),
+        arguments_schema(["sparql"], sparql={"type": "string"}),
         ends=True,
     ),
     Tool(
         "cancel",
         "Give up, because the graph cannot answer the question. This ends the conversation.",
-        _object(["reason"], reason={"type": "string"}),
+        arguments_schema(["reason"], reason={"type": "string"}),
         ends=True,
     ),
 )

@@ -8,6 +8,7 @@ resource of a graph of ten million triples, and no Python objects.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 import unicodedata
@@ -70,12 +71,12 @@ class LabelIndex:
 
     def __init__(self, triples: Iterable[ox.Triple]) -> None:
         self._database = _database(_TABLES)
-        raw = _database(_RAW)
-        try:
-            classes, properties = _gather(triples, raw)
+        with contextlib.closing(_database(_RAW)) as raw:
+            classes: set[str] = set()
+            properties: set[str] = set()
+            rows = _gathered(triples, classes, properties)
+            raw.executemany("INSERT OR IGNORE INTO raw VALUES (?, ?)", rows)
             self._fill(raw, classes, properties)
-        finally:
-            raw.close()
 
     def search(self, text: str, kind: str | None, limit: int) -> tuple[list[IndexedResource], int]:
         """Return the first ``limit`` resources sharing words with ``text``, and their total number.
@@ -98,13 +99,13 @@ class LabelIndex:
         return resources, rows[0][3] if rows else 0
 
     def _fill(self, raw: sqlite3.Connection, classes: set[str], properties: set[str]) -> None:
-        """Write all resources, numbered in the order of their IRIs, and index their words."""
         resources: list[tuple[int, str, int, str, int]] = []
         postings: list[tuple[str, int]] = []
         rows = raw.execute("SELECT iri, name FROM raw ORDER BY iri, name")
         for number, (iri, group) in enumerate(groupby(rows, key=itemgetter(0))):
             names = [name for _, name in group if name]
-            name_words = words([_local(iri), *names])
+            local = unquote(re.split("[/#]", iri)[-1])
+            name_words = words([local, *names])
             kinds = [
                 k for k, members in (("class", classes), ("property", properties)) if iri in members
             ]
@@ -140,11 +141,10 @@ def _words(text: str) -> Iterator[str]:
             yield "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
-def _gather(triples: Iterable[ox.Triple], raw: sqlite3.Connection) -> tuple[set[str], set[str]]:
-    """Write each resource with its names to ``raw``; return the IRIs of classes and properties."""
-    classes: set[str] = set()
-    properties: set[str] = set()
-    rows: list[tuple[str, str]] = []
+def _gathered(
+    triples: Iterable[ox.Triple], classes: set[str], properties: set[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield each resource with its names, and add IRIs to ``classes`` and ``properties``."""
     last: object = None
     for triple in triples:
         subject, predicate, value = triple.subject, triple.predicate.value, triple.object
@@ -154,19 +154,14 @@ def _gather(triples: Iterable[ox.Triple], raw: sqlite3.Connection) -> tuple[set[
         if isinstance(subject, ox.NamedNode):
             if subject != last:
                 last = subject
-                rows.append((subject.value, ""))
+                yield subject.value, ""
             if isinstance(value, ox.Literal) and _is_naming(predicate):
                 # Names are stored one per line, so a line break within a name becomes a space.
-                rows.append((subject.value, " ".join(value.value[:LONGEST].split())))
-        if len(rows) >= _BATCH:
-            _write_raw(raw, rows)
-    rows += [(iri, "") for iri in (*classes, *properties)]
-    _write_raw(raw, rows)
-    return classes, properties
+                yield subject.value, " ".join(value.value[:LONGEST].split())
+    yield from ((iri, "") for iri in (*classes, *properties))
 
 
 def _add_kinds(triple: ox.Triple, classes: set[str], properties: set[str]) -> None:
-    """Add the classes and properties that a triple with rdf:type or rdfs:subClassOf declares."""
     ends = [node for node in (triple.subject, triple.object) if isinstance(node, ox.NamedNode)]
     if triple.predicate.value == RDFS.subClassOf:
         classes.update(node.value for node in ends)
@@ -177,11 +172,6 @@ def _add_kinds(triple: ox.Triple, classes: set[str], properties: set[str]) -> No
         classes.update(node.value for node in ends)
     elif triple.object in _OF_PROPERTIES:
         properties.update(node.value for node in ends[:-1])
-
-
-def _write_raw(raw: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
-    raw.executemany("INSERT OR IGNORE INTO raw VALUES (?, ?)", rows)
-    rows.clear()
 
 
 def _database(tables: str) -> sqlite3.Connection:
@@ -198,7 +188,3 @@ def _is_naming(predicate: str) -> bool:
 
 def _bits(kinds: Iterable[str]) -> int:
     return sum(1 << KINDS.index(kind) for kind in kinds)
-
-
-def _local(resource: str) -> str:
-    return unquote(resource[max(resource.rfind("/"), resource.rfind("#")) + 1 :])

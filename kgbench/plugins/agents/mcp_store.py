@@ -10,16 +10,18 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from kgbench.execution.query_terms import unknown_terms
 from kgbench.model import Json, Outcome
+from kgbench.plugins.agents.graph_tools import arguments_schema
 from kgbench.rdf import queries
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.dialogue_lists import DialogueSearch
 from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
 from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
+from kgbench.vocab import PREFIXES
 
 ROWS: Final = 100
 """Maximum number of rows, triples or dialogues in a result."""
@@ -37,16 +39,9 @@ _WORDS: Final[Mapping[str, Json]] = {
 
 
 def _object(required: Sequence[str], **properties: Mapping[str, Json]) -> dict[str, Json]:
-    described = {
-        name: {**schema, **({"description": _WORDS[name]} if name in _WORDS else {})}
-        for name, schema in properties.items()
-    }
-    return {
-        "type": "object",
-        "properties": described,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    words = {name: {"description": _WORDS[name]} for name in properties if name in _WORDS}
+    described = {name: {**schema, **words.get(name, {})} for name, schema in properties.items()}
+    return arguments_schema(required, **described)
 
 
 TOOLS: Final = (
@@ -120,7 +115,10 @@ class StoreTools:
             if name == "schema":
                 text = queries.bind(queries.load("class-partitions"))
                 result = await self._query(text)
-                return ToolResult(f"{_prefixes()}\n{result.text}", result.outcome)
+                prefixes = "\n".join(
+                    f"PREFIX {prefix}: <{iri}>" for prefix, iri in PREFIXES.items()
+                )
+                return ToolResult(f"{prefixes}\n{result.text}", result.outcome)
             return await self._query(values["sparql"])
         except Refused as refused:
             return ToolResult(f"error: {refused.message}", ToolOutcome.ERROR)
@@ -151,7 +149,6 @@ class StoreTools:
         return ToolResult("\n".join(lines), ToolOutcome.TRUNCATED if more else ToolOutcome.OK)
 
     async def _suite(self, values: Mapping[str, Json]) -> str | None:
-        """Return the suite in the arguments, or the first of the store."""
         if "suite" in values:
             return str(values["suite"])
         suites = await self._computing.get(self._service.view, "suites")
@@ -193,10 +190,3 @@ def _table(data: bytes | bytearray, *, headed: bool, cut: bool) -> ToolResult:
             "\n".join([*heading, *shown, f"({more} not shown)"]), ToolOutcome.TRUNCATED
         )
     return ToolResult("\n".join([*heading, *shown]))
-
-
-def _prefixes() -> str:
-    from kgbench.vocab import PREFIXES
-
-    known: Mapping[str, Any] = PREFIXES
-    return "\n".join(f"PREFIX {name}: <{iri}>" for name, iri in known.items())

@@ -88,7 +88,6 @@ def _text(path: Path) -> str:
 
 
 def _folders(root: Path) -> list[Path]:
-    """Return the folders of complete scenarios, sorted by name."""
     return [
         folder
         for folder in sorted((root / _FOLDER).glob("*"))
@@ -107,19 +106,15 @@ def installed() -> list[Scenario]:
 
     Raises :class:`~kgbench.errors.TaskError` if the data set is not installed.
     """
-    return _installed(home.require_folder(NAME))
+    return _solvable(home.require_folder(NAME))
 
 
 @cache
-def _installed(root: Path) -> list[Scenario]:
-    return _solvable(root)
-
-
 def _solvable(root: Path) -> list[Scenario]:
     return [scenario for scenario in scenarios(root) if scenario.rules]
 
 
-def install(description: Description, copy: Path | None) -> InstallationResult:
+def install(description: Description, copy: str | None, *_: object) -> InstallationResult:
     """Install scenario 1 from a clone of the repository.
 
     Files that differ from their declared checksum are installed and listed, and triples that do not
@@ -146,15 +141,8 @@ def install(description: Description, copy: Path | None) -> InstallationResult:
 def _needed_files(root: Path) -> list[str]:
     """Return the relative paths of the files that cases need; links out of the copy are ignored."""
     folders = _folders(root)
-    paths = {
-        path
-        for folder in folders
-        for path in (
-            folder / _GRAPH,
-            folder / _ONTOLOGY,
-            *(path for form in FORMATS for path in _sources(folder, form)),
-        )
-    }
+    paths = {folder / name for folder in folders for name in (_GRAPH, _ONTOLOGY)}
+    paths |= {path for folder in folders for form in FORMATS for path in _sources(folder, form)}
     paths |= {*root.glob(_LICENCE)} if folders else set()
     inside = (path for path in paths if path.resolve().is_relative_to(root))
     return sorted(path.relative_to(root).as_posix() for path in inside)
@@ -162,7 +150,7 @@ def _needed_files(root: Path) -> list[str]:
 
 def labelled_tasks(root: Path) -> list[dict[str, Json]]:
     """Return the tasks of a copy, one for each format of its files."""
-    forms = {scenario.form for scenario in _solvable(root)}
+    forms = {scenario.form for scenario in scenarios(root) if scenario.rules}
     return [
         {"class": CLASS, "label": f"{CLASS}-{form}", "parameters": {"format": form}}
         for form in FORMATS

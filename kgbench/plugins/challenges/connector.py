@@ -87,16 +87,15 @@ class System(HttpConnector):
             )
         fields = {"dataset": dataset, "question": rdf.storable(question).value}
         try:
-            return await self._get(f"{self._caller.url}?{urlencode(fields)}")
+            response = await self._answered(
+                self._http.get(f"{self._caller.url}?{urlencode(fields)}")
+            )
+            if response.status_code >= 400:  # noqa: PLR2004
+                return self._caller.failed(response.status_code, response.text, response.headers)
+            return self._caller.read(response.text, _reply, None)
         except ProviderError as error:
             error.again_after = REPEATED_AFTER
             raise
-
-    async def _get(self, url: str) -> Reply:
-        response = await self._answered(self._http.get(url))
-        if response.status_code >= 400:  # noqa: PLR2004
-            return self._caller.failed(response.status_code, response.text, response.headers)
-        return self._caller.read(response.text, _reply, None)
 
 
 def _reply(body: Json, _: str | None) -> Reply:

@@ -3,73 +3,39 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from kgbench.datasets.installers import Installer
-from kgbench.errors import TaskError
 from kgbench.model import Json
 
 if TYPE_CHECKING:
-    from kgbench.datasets.descriptions import Description
     from kgbench.datasets.install import InstallationResult
-    from kgbench.net.limits import Budget
 
 
-def _install_questions(
-    description: Description,
-    copy: str | None,
-    budget: Budget | None,
-    unverified: bool,
-) -> InstallationResult:
-    from kgbench.plugins.challenges import question_sets
+def _installing(module: str) -> Callable[..., InstallationResult]:
+    """Return the function ``install`` of a module that is imported when it is called."""
 
-    return question_sets.install(description, copy, budget, unverified=unverified)
+    def install(*arguments: object) -> InstallationResult:
+        loaded = import_module(f"kgbench.plugins.challenges.{module}")
+        result: InstallationResult = loaded.install(*arguments)
+        return result
 
-
-def _install_w3c(description: Description, copy: str | None, *_: Any) -> InstallationResult:
-    from kgbench.plugins.challenges import w3c_tests
-
-    return w3c_tests.install(description, None if copy is None else Path(copy))
-
-
-def _install_blinkg(description: Description, copy: str | None, *_: Any) -> InstallationResult:
-    from kgbench.plugins.challenges import blinkg
-
-    return blinkg.install(description, None if copy is None else Path(copy))
-
-
-def _questions(name: str, language: str) -> list[dict[str, Json]]:
-    """Return the data of cases about the graph of a TEXT2SPARQL data set.
-
-    Raises :class:`~kgbench.errors.TaskError` if it is not installed, or has no question in the
-    language.
-    """
-    from kgbench.plugins.challenges import question_files
-
-    questions = question_files.installed(name)
-    fitting = [question for question in questions.questions if language in question.texts]
-    if not fitting:
-        languages = ", ".join(questions.languages)
-        raise TaskError(f"{name} has no question in '{language}' (but {languages})")
-    return [
-        {
-            "uid": questions.key(question, language),
-            "question": question.texts[language],
-            "refSparql": question.query,
-            "ordered": question.is_ordered,
-            "graphName": name,
-        }
-        for question in fitting
-    ]
+    return install
 
 
 def _text2sparql(name: str, *, graph: bool) -> Installer:
+    def questions(language: str) -> list[dict[str, Json]]:
+        from kgbench.plugins.challenges import question_files
+
+        found = question_files.installed(name)
+        return [found.data(question, language) for question in found.asked_in(language)]
+
     return Installer(
         ("Text2SparqlQuestions", f"{name}.sha256"),
-        _install_questions,
-        partial(_questions, name) if graph else None,
+        _installing("question_sets"),
+        questions if graph else None,
         may_differ=True,
     )
 
@@ -77,5 +43,5 @@ def _text2sparql(name: str, *, graph: bool) -> Installer:
 CK25 = _text2sparql("ck25", graph=True)
 CK26 = _text2sparql("ck26", graph=True)
 DB25 = _text2sparql("db25", graph=False)
-RDF_TESTS = Installer(("W3cRdf12", "files.sha256"), _install_w3c)
-BLINKG = Installer(("BlinkgMappings", "files.sha256"), _install_blinkg)
+RDF_TESTS = Installer(("W3cRdf12", "files.sha256"), _installing("w3c_tests"))
+BLINKG = Installer(("BlinkgMappings", "files.sha256"), _installing("blinkg"))

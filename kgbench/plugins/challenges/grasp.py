@@ -22,9 +22,14 @@ from typing import Final
 from kgbench.datasets import json_files
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
-from kgbench.plugins.challenges import recorded_questions
+from kgbench.plugins.challenges import questions
 from kgbench.plugins.challenges.grasp_messages import transcript
-from kgbench.plugins.challenges.published_answers import AnswerFile, Benchmark, PublishedAnswer
+from kgbench.plugins.challenges.published_answers import (
+    AnswerFile,
+    Benchmark,
+    PublishedAnswer,
+    share,
+)
 from kgbench.software import Software
 
 BENCHMARK: Final = Benchmark(
@@ -32,6 +37,7 @@ BENCHMARK: Final = Benchmark(
 )
 QUESTIONS: Final = "test.jsonl"
 OUTPUTS: Final = "outputs"
+_CONFIG, _EVALUATION = ".config.json", ".evaluation.json"
 _QUESTION_FILES: Final = frozenset(("train.jsonl", "val.jsonl", "dev.jsonl", QUESTIONS))
 _NO_PREDICTION: Final = "the evaluation has no prediction: the run gave no query, which counts 0"
 
@@ -49,11 +55,11 @@ def read(folder: Path, knowledge_graph: str | None = None) -> Iterator[AnswerFil
             f"{folder} has no runs of GRASP: neither {QUESTIONS} with RUN.jsonl beside it, "
             f"nor {OUTPUTS}/RUN.jsonl"
         )
-    for questions, outputs in runs.items():
-        graph = knowledge_graph or _knowledge_graph(questions, outputs)
-        records = _questions(questions)
+    for path, outputs in runs.items():
+        records = _questions(path)
+        graph = knowledge_graph or _knowledge_graph(path, outputs)
         for output in outputs:
-            yield _answer_file(questions, records, output, graph)
+            yield _answer_file(path, records, output, graph)
 
 
 def _runs(folder: Path) -> dict[Path, list[Path]]:
@@ -62,113 +68,84 @@ def _runs(folder: Path) -> dict[Path, list[Path]]:
     if not question_files and (folder.parent / QUESTIONS).is_file():
         question_files = [folder.parent / QUESTIONS]
     runs = {}
-    for questions in question_files:
-        directory = questions.parent
-        outputs = [
-            path
-            for path in sorted([*directory.glob("*.jsonl"), *(directory / OUTPUTS).glob("*.jsonl")])
-            if path.name not in _QUESTION_FILES
-        ]
-        if outputs:
-            runs[questions] = outputs
-    return runs
+    for path in question_files:
+        outputs = (*path.parent.glob("*.jsonl"), *(path.parent / OUTPUTS).glob("*.jsonl"))
+        runs[path] = sorted(output for output in outputs if output.name not in _QUESTION_FILES)
+    return {path: outputs for path, outputs in runs.items() if outputs}
 
 
 def _answer_file(
-    questions: Path,
-    questions_by_id: Mapping[str, Mapping[str, Json]],
-    output: Path,
-    knowledge_graph: str,
+    path: Path, records: Mapping[str, Mapping[str, Json]], output: Path, knowledge_graph: str
 ) -> AnswerFile:
-    evaluation = output.with_suffix(".evaluation.json")
-    evaluations = _object(evaluation) if evaluation.is_file() else {}
-    config = output.with_suffix(".config.json")
-    settings = _object(config) if config.is_file() else {}
-    model = _model(settings.get("config"))
-    sources = [path for path in (questions, output, evaluation, config) if path.is_file()]
+    evaluations, model = _object(output.with_suffix(_EVALUATION)), _model(output)
+    sources = (path, output, output.with_suffix(_EVALUATION), output.with_suffix(_CONFIG))
     content = hashlib.sha256()
-    for path in sources:
-        content.update(json_files.file_sha256(path))
+    for source in sources:
+        if source.is_file():
+            content.update(json_files.file_sha256(source))
     answers = []
     for number, uid, record in _records(output):
         where = f"{output}:{number}"
-        if uid not in questions_by_id:
-            raise ImportRefused(f"{where}: {questions.name} has no question '{uid}'")
+        if uid not in records:
+            raise ImportRefused(f"{where}: {path.name} has no question '{uid}'")
+        question = records[uid]
+        final = record.get("output", record) or {}
+        text = final.get("sparql") if isinstance(final, Mapping) else None
+        if text is not None and not isinstance(text, str):
+            raise ImportRefused(f"{where}: sparql is not a string")
+        messages, elapsed = record.get("messages") or [], record.get("elapsed")
+        try:
+            dialogue = transcript(
+                messages, text or "", question["question"], BENCHMARK.day, elapsed, model, where
+            )
+        except OverflowError as error:
+            raise ImportRefused(f"{where}: elapsed is too long for a time span: {error}") from error
+        infos: dict[str, Json] = {"sparql": questions.query(text or "")}
+        if dialogue.closing:
+            infos["closing"] = dialogue.closing
+        if record.get("error"):
+            infos["error"] = record["error"]
+        scores, published = _evaluated(evaluations.get(uid), where)
         answers.append(
-            _answer(
-                uid,
-                questions_by_id[uid],
-                record,
-                evaluations.get(uid),
-                knowledge_graph,
-                model,
-                where,
+            PublishedAnswer(
+                uid=uid,
+                data={
+                    "question": question["question"],
+                    "refSparql": question["sparql"],
+                    "graphName": knowledge_graph,
+                },
+                turns=dialogue.turns,
+                text=text or "",
+                scores=scores,
+                infos=infos | published,
+                ended=dialogue.ended,
             )
         )
-    return AnswerFile(
-        output.stem, _dataset(questions, knowledge_graph), content.hexdigest(), answers
-    )
+    folder = path.resolve().parent.name
+    dataset = knowledge_graph if knowledge_graph in folder else f"{knowledge_graph}-{folder}"
+    return AnswerFile(output.stem, dataset, content.hexdigest(), answers)
 
 
-def _answer(  # noqa: PLR0917 - the parts of one record
-    uid: str,
-    question: Mapping[str, Json],
-    record: Mapping[str, Json],
-    evaluation: Mapping[str, Json] | None,
-    knowledge_graph: str,
-    model: str | None,
-    where: str,
-) -> PublishedAnswer:
-    final = record.get("output", record) or {}
-    text = final.get("sparql") if isinstance(final, Mapping) else None
-    if text is not None and not isinstance(text, str):
-        raise ImportRefused(f"{where}: sparql is not a string")
-    try:
-        dialogue = transcript(
-            record.get("messages") or [],
-            text or "",
-            question["question"],
-            BENCHMARK.day,
-            record.get("elapsed"),
-            model,
-            where,
-        )
-    except OverflowError as error:
-        raise ImportRefused(f"{where}: elapsed is too long for a time span: {error}") from error
-    data = {
-        "question": question["question"],
-        "refSparql": question["sparql"],
-        "graphName": knowledge_graph,
-    }
-    infos: dict[str, Json] = {"sparql": recorded_questions.query(text or "")}
-    if dialogue.closing:
-        infos["closing"] = dialogue.closing
-    if record.get("error"):
-        infos["error"] = record["error"]
-    scores: dict[str, float] = {}
-    if evaluation is not None:
-        prediction = evaluation.get("prediction") if isinstance(evaluation, Mapping) else evaluation
-        if prediction is not None and not isinstance(prediction, Mapping):
-            raise ImportRefused(f"{where}: the evaluation is not an object")
-        infos["published"] = evaluation
-        scores = {"f1": 0.0 if prediction is None else _score(prediction, where)}
-        if prediction is None:
-            infos["note"] = _NO_PREDICTION
-    return PublishedAnswer(
-        uid=uid,
-        data=data,
-        turns=dialogue.turns,
-        text=text or "",
-        scores=scores,
-        infos=infos,
-        ended=dialogue.ended,
-    )
+def _evaluated(evaluation: Json, where: str) -> tuple[dict[str, float], dict[str, Json]]:
+    if evaluation is None:
+        return {}, {}
+    prediction = evaluation.get("prediction") if isinstance(evaluation, Mapping) else evaluation
+    if prediction is None:
+        return {"f1": 0.0}, {"published": evaluation, "note": _NO_PREDICTION}
+    if not isinstance(prediction, Mapping):
+        raise ImportRefused(f"{where}: the evaluation is not an object")
+    label = f"{where}: the score of the evaluation"
+    return {"f1": share(prediction.get("score"), label)}, {"published": evaluation}
 
 
-def _model(config: Json) -> str | None:
-    """Return the model that a configuration names, or the first of its list of models."""
-    if not isinstance(config, Mapping):
-        return None
+def _config(output: Path) -> Mapping[str, Json]:
+    config = _object(output.with_suffix(_CONFIG)).get("config")
+    return config if isinstance(config, Mapping) else {}
+
+
+def _model(output: Path) -> str | None:
+    """Return the model in the configuration of a run, or the first of its list of models."""
+    config = _config(output)
     model = config.get("model")
     models = config.get("models")
     if model is None and isinstance(models, list) and models:
@@ -176,40 +153,23 @@ def _model(config: Json) -> str | None:
     return model if isinstance(model, str) else None
 
 
-def _score(prediction: Mapping[str, Json], where: str) -> float:
-    value = prediction.get("score")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ImportRefused(f"{where}: the score of the evaluation is not a number from 0 to 1")
-    return float(value)
+def _knowledge_graph(path: Path, outputs: Sequence[Path]) -> str:
+    """Return the graph named in the runs' configurations, else the name of the parent folder."""
+    for graphs in (_config(output).get("knowledge_graphs") for output in outputs):
+        first = graphs[0] if isinstance(graphs, list) and graphs else None
+        name = first.get("name", first.get("kg")) if isinstance(first, Mapping) else first
+        if isinstance(name, str) and name:
+            return name
+    return path.resolve().parent.parent.name
 
 
 def _questions(path: Path) -> dict[str, Mapping[str, Json]]:
-    questions: dict[str, Mapping[str, Json]] = {}
+    records: dict[str, Mapping[str, Json]] = {}
     for number, uid, record in _records(path):
         if not all(isinstance(record.get(key), str) for key in ("question", "sparql")):
             raise ImportRefused(f"{path}:{number}: question or sparql is missing or not a string")
-        questions[uid] = record
-    return questions
-
-
-def _knowledge_graph(questions: Path, outputs: Sequence[Path]) -> str:
-    """Return the graph named in the runs' configurations, else the name of the parent folder."""
-    for output in outputs:
-        config = output.with_suffix(".config.json")
-        if config.is_file():
-            settings = _object(config).get("config")
-            graphs = settings.get("knowledge_graphs") if isinstance(settings, Mapping) else None
-            first = graphs[0] if isinstance(graphs, list) and graphs else None
-            name = first.get("name", first.get("kg")) if isinstance(first, Mapping) else first
-            if isinstance(name, str) and name:
-                return name
-    return questions.resolve().parent.parent.name
-
-
-def _dataset(questions: Path, knowledge_graph: str) -> str:
-    """Return a name for the set of questions, made from its graph and folder."""
-    folder = questions.resolve().parent.name
-    return knowledge_graph if knowledge_graph in folder else f"{knowledge_graph}-{folder}"
+        records[uid] = record
+    return records
 
 
 def _records(path: Path) -> Iterator[tuple[int, str, Mapping[str, Json]]]:
@@ -227,7 +187,7 @@ def _records(path: Path) -> Iterator[tuple[int, str, Mapping[str, Json]]]:
 
 
 def _object(path: Path) -> Mapping[str, Json]:
-    value = json_files.read_json(path)
+    value = json_files.read_json(path) if path.is_file() else {}
     if not isinstance(value, Mapping):
         raise ImportRefused(f"{path} is not an object")
     return value

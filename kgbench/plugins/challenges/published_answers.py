@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of answers that other benchmarks published to runs, shared by SPINACH and GRASP.
+"""Conversion of answers that other benchmarks published to runs, one for each system.
 
 An answer is a query. When systems were asked is not published: a fixed day is recorded, and a call
 lasts as long as is published.
@@ -11,21 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun, Item
-from kgbench.model import (
-    Case,
-    Dialogue,
-    Evaluation,
-    Json,
-    ModelSetup,
-    Outcome,
-    Task,
-    Turn,
-)
-from kgbench.rdf import canonical_json, digest
-from kgbench.record.recorder import Recorder
+from kgbench.errors import ImportRefused
+from kgbench.importers.llm_kg_bench import ImportedRun, Item
+from kgbench.importers.published_runs import PublishedRun, published_model
+from kgbench.model import Case, Evaluation, Json, Outcome, Turn
 from kgbench.software import Software
-from kgbench.store.iris import Iris, id_from, slug
+from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
 
 
@@ -80,90 +71,44 @@ class AnswerFile:
 
 
 def imported_run(benchmark: Benchmark, file: AnswerFile, iris: Iris) -> ImportedRun:
-    """Convert the answers of ``file`` to a run with a published pass."""
+    """Convert the answers of ``file`` to a run."""
+    name, suite, day = benchmark.task_class, benchmark.suite, benchmark.day
+    task = catalogue.make_task(name, f"{name}-{slug(file.dataset)}", {"dataset": file.dataset})
+    metrics = catalogue.metric_iris(name)
     source = f"{benchmark.software.name} {file.dataset} {file.system}"
-    run_id = id_from(f"{source}/{file.digest}")
-    pass_id = id_from(f"{run_id}/published")
-    recorder = Recorder(iris, run_id, pass_id)
-    task = catalogue.make_task(
-        benchmark.task_class,
-        f"{benchmark.task_class}-{slug(file.dataset)}",
-        {"dataset": file.dataset},
-    )
-    version = catalogue.task_class(benchmark.task_class).version
-    model = ModelSetup(
-        iri=iris.mint("model", model=slug(file.system)),
-        label=file.system,
-        connector="",
-        model_id=file.system,
-        spec=file.system,
-    )
-    cases: dict[str, Case] = {}
+    model = published_model(iris, file.system)
+    run = PublishedRun(iris, suite, model, benchmark.software, source=source, content=file.digest)
+    cases: list[Case] = []
     items: list[Item] = []
     for index, answer in enumerate(file.answers):
-        case = catalogue.make_case(
-            benchmark.suite, benchmark.task_class, task.parameters, answer.data, answer.uid
+        case = catalogue.make_case(suite, name, task.parameters, answer.data, answer.uid)
+        identity = [file.system, index, answer.uid, answer.text]
+        dialogue = run.dialogue(
+            task, case, index, identity, turns=answer.turns, started=day, ended=answer.ended
         )
-        cases[case.iri] = case
-        dialogue = _dialogue(benchmark, answer, recorder, (task, case, model), index)
-        items.append((dialogue, _evaluations(benchmark, answer, recorder, dialogue)))
-    return ImportedRun(
-        source=source,
-        digest=file.digest,
-        generation=1,
-        suite=benchmark.suite,
-        run_id=run_id,
-        pass_id=pass_id,
-        started=benchmark.day,
-        ended=max([benchmark.day, *(answer.ended for answer in file.answers)]),
-        software=benchmark.software,
-        tasks={task.iri: task},
-        cases=cases,
-        versions=dict.fromkeys(cases, version),
-        models={model.iri: ImportedModel(model, (file.system,))},
-        undeclared_metrics={},
-        items=items,
+        evaluations: tuple[Evaluation, ...] = ()
+        if answer.scores or answer.infos:
+            scores = {metrics[score]: value for score, value in answer.scores.items()}
+            outcome = Outcome.SCORED if answer.text.strip() else Outcome.EMPTY
+            last = len(answer.turns) - 1
+            evaluations = (run.evaluation(dialogue, last, outcome, scores, answer.infos),)
+        cases.append(case)
+        items.append((dialogue, evaluations))
+    return run.imported(
+        [task],
+        cases,
+        items,
+        started=day,
+        ended=max([day, *(answer.ended for answer in file.answers)]),
         is_judged=any(evaluations for _, evaluations in items),
     )
 
 
-def _dialogue(
-    benchmark: Benchmark,
-    answer: PublishedAnswer,
-    recorder: Recorder,
-    context: tuple[Task, Case, ModelSetup],
-    iteration: int,
-) -> Dialogue:
-    task, case, model = context
-    dialogue_digest = digest(canonical_json([model.label, iteration, answer.uid, answer.text]))
-    return Dialogue(
-        iri=recorder.dialogue_iri(model.label, task.label, iteration, dialogue_digest),
-        run=recorder.run,
-        model=model.iri,
-        task=task.iri,
-        suite=recorder.iris.mint("suite", suite=benchmark.suite),
-        case=case.iri,
-        iteration=iteration,
-        digest=dialogue_digest,
-        turns=answer.turns,
-        started=benchmark.day,
-        ended=answer.ended,
-    )
+def share(value: Json, label: str) -> float:
+    """Return a published score.
 
-
-def _evaluations(
-    benchmark: Benchmark, answer: PublishedAnswer, recorder: Recorder, dialogue: Dialogue
-) -> tuple[Evaluation, ...]:
-    if not answer.scores and not answer.infos:
-        return ()
-    metrics = catalogue.metric_iris(benchmark.task_class)
-    return (
-        Evaluation(
-            iri=recorder.evaluation_iri(dialogue.iri, len(answer.turns) - 1),
-            dialogue=dialogue.iri,
-            round=len(answer.turns) - 1,
-            outcome=Outcome.SCORED if answer.text.strip() else Outcome.EMPTY,
-            scores={metrics[name]: value for name, value in answer.scores.items()},
-            infos=answer.infos,
-        ),
-    )
+    Raises :class:`~kgbench.errors.ImportRefused` if it is not a number from 0 to 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ImportRefused(f"{label} is not a number from 0 to 1")
+    return float(value)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -27,9 +27,9 @@ from kgbench.datasets import home
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Limits, Spending
 from kgbench.errors import KgbenchError, ProviderError, ProviderTimeout, RateLimited
-from kgbench.model import Case, ModelSetup, Reply, Task, Usage
+from kgbench.model import Case, ModelSetup, Reply, Usage
 from kgbench.model import Request as ModelRequest
-from kgbench.plugins.challenges import question_files, text2sparql_questions
+from kgbench.plugins.challenges import question_files, questions
 from kgbench.rdf import digest
 from kgbench.serve.app import SecurityMiddleware
 from kgbench.serve.authorisation import require_own_page, require_token
@@ -116,8 +116,6 @@ def datasets() -> dict[str, str]:
 
 
 class _ModelClient:
-    """Calls the model, with limits on its cost, its calls, and waiting questions."""
-
     def __init__(
         self,
         setup: ModelSetup,
@@ -154,7 +152,8 @@ class _ModelClient:
     async def _query(self, name: str, question: str) -> str:
         try:
             case = _case(name, question)
-            prompt = catalogue.module(case.task_class).prompt(case)
+            module: Any = catalogue.module(case.task_class)
+            prompt = module.prompt(case)
             request = ModelRequest((prompt,), case, digest(f"{self._setup.iri}/{prompt}"))
             reply = await self._ask(request)
         except (TimeoutError, ProviderTimeout):
@@ -169,7 +168,7 @@ class _ModelClient:
             raise Refused(404, message) from None
         except KgbenchError as error:
             raise Refused(500, f"the question cannot be asked: {error}") from None
-        query = text2sparql_questions.query(extraction.extracted(self._setup, reply).answer)
+        query: str | None = module.query(extraction.extracted(self._setup, reply).answer)
         if query is None:
             raise Refused(502, "the model answered without a query")
         return query
@@ -219,16 +218,12 @@ def _case(name: str, question: str) -> Case:
 
     Models without a provider only know installed cases.
     """
-    questions = question_files.installed(name)
-    for item in questions.questions:
+    known = question_files.installed(name)
+    for item in known.questions:
         for language, text in item.texts.items():
             if text.strip() == question:
-                task = _task(name, language)
-                return text2sparql_questions.case(_SUITE, task, questions, item)
-    task = _task(name, questions.languages[0])
-    data = {"dataset": questions.dataset, "question": question, "graphName": name}
-    return catalogue.make_case(_SUITE, text2sparql_questions.NAME, task.parameters, data)
-
-
-def _task(name: str, language: str) -> Task:
-    return text2sparql_questions.task(name, language, "schema")
+                task = questions.task(name, language, "schema")
+                return questions.case(_SUITE, task, known, item)
+    task = questions.task(name, known.languages[0], "schema")
+    data = {"dataset": known.dataset, "question": question, "graphName": name}
+    return catalogue.make_case(_SUITE, questions.NAME, task.parameters, data)

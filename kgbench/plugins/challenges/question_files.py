@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from kgbench.config import trees
 from kgbench.datasets import home, json_files
-from kgbench.errors import ImportRefused
+from kgbench.errors import ConfigurationError, ImportRefused, TaskError
 from kgbench.model import Json
 
 NAMES: Final = ("ck25", "ck26", "db25")
@@ -31,7 +32,6 @@ _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*")
 _IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
 _YEAR: Final = re.compile(r"/(20\d\d)/")
 _MOST: Final = 1 << 22  # characters of a question file; the largest published one has 120,000
-_NODES: Final = 200_000  # values of a question file, aliases counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,27 @@ class QuestionFile:
         """Return the published key of a question in one language, such as ``ck25:1-en``."""
         return f"{self.prefix}:{question.id}-{language}"
 
+    def asked_in(self, language: str) -> list[Question]:
+        """Return the questions in a language.
+
+        Raises :class:`~kgbench.errors.TaskError` if there are none.
+        """
+        fitting = [question for question in self.questions if language in question.texts]
+        if not fitting:
+            languages = ", ".join(self.languages)
+            raise TaskError(f"{self.prefix} has no question in '{language}' (but {languages})")
+        return fitting
+
+    def data(self, question: Question, language: str) -> dict[str, Json]:
+        """Return the data of the case of a question, with the data set as its graph."""
+        return {
+            "uid": self.key(question, language),
+            "question": question.texts[language],
+            "refSparql": question.query,
+            "ordered": question.is_ordered,
+            "graphName": self.prefix,
+        }
+
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages of the questions, in the order of the file."""
@@ -93,9 +114,11 @@ def parse(text: str, name: str) -> QuestionFile:
     """Parse the text of the question file called ``name``; raises like :func:`read`."""
     if len(text) > _MOST:
         raise ImportRefused(f"{name} has more than {_MOST} characters: this is not a question file")
-    tree = _Yaml(name)
-    content = tree.read(text)
-    reader = _Reader(name)
+    try:
+        tree = trees.read(name, text)
+    except ConfigurationError as error:
+        raise ImportRefused(f"{name}: not YAML: {error.findings[0].message}") from None
+    content, reader = tree.value, _Reader(name)
     dataset = reader.mapping(content, "dataset")
     questions = []
     for number, value in enumerate(reader.sequence(content, "questions")):
@@ -108,7 +131,12 @@ def parse(text: str, name: str) -> QuestionFile:
         reader.matching(dataset, "id", _IRI, "the IRI of the data set"),
         reader.matching(dataset, "prefix", _PREFIX, "the prefix of keys"),
         tuple(questions),
-        tuple(tree.remarks),
+        tuple(
+            f"{Path(name).name}, line {finding.line}: "
+            + finding.message.replace("given twice", "repeated, which YAML forbids")
+            + "; its last value counts"
+            for finding in tree.findings
+        ),
     )
 
 
@@ -123,48 +151,6 @@ def installed(name: str) -> QuestionFile:
 @cache
 def _installed(path: Path) -> QuestionFile:
     return read(path)
-
-
-def labelled_tasks(root: Path) -> list[dict[str, Json]]:
-    """Return the tasks of the questions in ``root``, if their graph is installed beside them.
-
-    Each language has two tasks: one whose prompt includes the schema of the graph, and one whose
-    prompt is only the question, as systems are asked. Three more give access to the graph by
-    schema, by tools, or by both.
-    """
-    if not (root / home.GRAPH).is_file():
-        return []
-    questions = read(root / QUESTIONS)
-    plain = [
-        {
-            "class": "Text2SparqlQuestions",
-            "label": f"Text2SparqlQuestions-{questions.prefix}-{language}{suffix}",
-            "parameters": parameters(questions.prefix, language, prompt),
-        }
-        for language in questions.languages
-        for prompt, suffix in (("question", ""), ("schema", "-schema"))
-    ]
-    if questions.prefix not in WITH_GRAPH:
-        return plain
-    with_tools = [
-        {
-            "class": "Text2SparqlTools",
-            "label": f"Text2SparqlTools-{questions.prefix}-{language}-{condition}",
-            "parameters": {
-                "graph": questions.prefix,
-                "language": language,
-                "condition": condition,
-            },
-        }
-        for language in questions.languages
-        for condition in ("schema", "tools", "tools-and-schema")
-    ]
-    return plain + with_tools
-
-
-def parameters(dataset: str, language: str, prompt: str) -> dict[str, Json]:
-    """Return the parameters of a task about a data set."""
-    return {"dataset": dataset, "language": language, "prompt": prompt}
 
 
 class _Reader:
@@ -213,62 +199,10 @@ class _Reader:
         self, content: Mapping[str, Json], key: str, form: re.Pattern[str], label: str
     ) -> str:
         value = content.get(key)
+        value = str(value) if isinstance(value, int) else value
         if not isinstance(value, str) or form.fullmatch(value) is None:
             raise self._refused(f"{label} ('{key}') is missing or cannot be used")
         return value
 
     def _refused(self, reason: str) -> ImportRefused:
         return ImportRefused(f"{self._name}: {reason}: this is not a question file of TEXT2SPARQL")
-
-
-class _Yaml:
-    """Reads a YAML document as mappings, lists and strings, without converting scalars.
-
-    So ``no`` is a language and ``1`` an id. Repeated keys of a mapping become remarks.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.remarks: list[str] = []
-        self._name = name
-        self._nodes = 0
-
-    def read(self, text: str) -> Json:
-        from ruamel.yaml import YAML
-        from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-        try:
-            node = YAML(typ="safe", pure=True).compose(text)
-            return None if node is None else self._value(node)
-        except MarkedYAMLError as error:
-            mark = error.problem_mark
-            location = "" if mark is None else f" in line {mark.line + 1}"
-            raise ImportRefused(f"{self._name}: not YAML: {error.problem}{location}") from None
-        except RecursionError:
-            raise ImportRefused(f"{self._name}: nested too deeply") from None
-        except YAMLError:
-            raise ImportRefused(f"{self._name}: not YAML: it holds control characters") from None
-        except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
-            # The parser's own errors on odd input, for example an impossible \U escape.
-            raise ImportRefused(f"{self._name}: not YAML ({type(error).__name__})") from None
-
-    def _value(self, node: Any) -> Json:
-        self._nodes += 1
-        if self._nodes > _NODES:
-            raise ImportRefused(f"{self._name} holds more than {_NODES} values, aliases counted")
-        if node.id == "scalar":
-            return node.value
-        if node.id == "sequence":
-            return [self._value(child) for child in node.value]
-        mapping: dict[str, Json] = {}
-        for key, value in node.value:
-            if key.id != "scalar":
-                line = key.start_mark.line + 1
-                raise ImportRefused(f"{self._name}: line {line}: a key is not a string")
-            if key.value in mapping:
-                line = key.start_mark.line + 1
-                self.remarks.append(
-                    f"{Path(self._name).name}, line {line}: the key '{key.value}' is repeated, "
-                    "which YAML forbids; its last value counts"
-                )
-            mapping[key.value] = self._value(value)
-        return mapping

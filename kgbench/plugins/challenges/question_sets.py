@@ -14,13 +14,13 @@ from typing import Final
 import pyoxigraph as ox
 
 from kgbench.characters import without_bom
-from kgbench.datasets import home
+from kgbench.datasets import home, json_files
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, download, install_files
-from kgbench.datasets.sources import Folder, Source, open_source
 from kgbench.errors import ImportRefused
+from kgbench.model import Json
 from kgbench.net.limits import Budget
-from kgbench.plugins.challenges import question_files
+from kgbench.plugins.challenges import question_files, questions
 
 _QUESTIONS: Final = (".yml", ".yaml")
 
@@ -28,124 +28,113 @@ _QUESTIONS: Final = (".yml", ".yaml")
 def install(
     description: Description,
     copy: str | None,
-    budget: Budget | None = None,
-    *,
-    unverified: bool = False,
+    budget: Budget | None,
+    unverified: bool,
 ) -> InstallationResult:
     """Install the questions and the graph of a data set from ``copy``, or from its URL.
 
-    ``copy`` is a folder, an archive, or the URL of an archive. ``budget`` limits the downloads.
+    ``copy`` is a folder. ``budget`` limits the downloads.
     ``unverified`` accepts files that differ from their declared checksum. Raises
     :class:`~kgbench.errors.ImportRefused`, and installs nothing, for any other problem.
     """
-    if copy is None and len(description.files) < _file_count(description):
+    has_graph = any(path.endswith(".ttl") for path in description.files)
+    if copy is None and len(description.files) < 1 + has_graph:
         raise ImportRefused(
             f"kgbench knows no address of all files of {description.name}: get them from "
             f"{description.page} and run 'kgbench datasets install {description.name} --from PATH'"
         )
-    source = None if copy is None else open_source(copy, budget)
+    source = None if copy is None else Path(copy).resolve()
+    if source is not None and not source.is_dir():
+        raise ImportRefused(f"{copy} is not a folder: unpack an archive first")
 
     def fill(scratch: Path, result: InstallationResult) -> None:
         for path, expected in description.files.items():
             content = _content(description, source, path, expected, budget)
-            _check(description, path, content, expected, result, unverified=unverified)
+            if _digest(content) != expected:
+                if not unverified:
+                    raise ImportRefused(
+                        f"{path} is not the declared file of {description.name} (another SHA-256), "
+                        "so nothing was installed; --unverified takes a copy that you trust"
+                    )
+                result.differing.append(path)
             _write(scratch, path, content, result)
         if source is not None and not (scratch / question_files.QUESTIONS).is_file():
             _write(
                 scratch, question_files.QUESTIONS, _questions(description, source, result), result
             )
-        questions = question_files.read(scratch / question_files.QUESTIONS)
-        if questions.prefix != description.name:
+        read = question_files.read(scratch / question_files.QUESTIONS)
+        if read.prefix != description.name:
             raise ImportRefused(
-                f"the questions are those of {questions.prefix}, not of {description.name}"
+                f"the questions are those of {read.prefix}, not of {description.name}"
             )
-        result.remarks += questions.remarks
+        result.remarks += read.remarks
         if not (scratch / home.GRAPH).is_file():
             result.remarks.append(
                 f"{description.name} brings no task: its graph is too large to be installed, so "
                 "queries are not executed; an import of the challenge has its published scores"
             )
 
-    location = description.url if copy is None else copy
-    source_name = str(Path(location).resolve()) if isinstance(source, Folder) else location
-    return install_files(description, source_name, fill, question_files.labelled_tasks)
+    return install_files(description, str(source or description.url), fill, _labelled_tasks)
 
 
-def _file_count(description: Description) -> int:
-    """Return the number of files of a data set: the questions, and the graph if declared."""
-    return 1 + any(path.endswith(".ttl") for path in description.files)
+def _labelled_tasks(root: Path) -> list[dict[str, Json]]:
+    if not (root / home.GRAPH).is_file():
+        return []
+    return questions.labelled_tasks(question_files.read(root / question_files.QUESTIONS))
 
 
 def _content(
     description: Description,
-    source: Source | None,
+    source: Path | None,
     path: str,
     expected: str,
     budget: Budget | None,
 ) -> bytes:
     if source is None:
         return download(description.url + path, budget)
-    paths = source.find(path)
+    paths = _find(source, path)
     if not paths:
-        raise ImportRefused(f"{source.name} has no file {path}, which {description.name} needs")
-    contents = {candidate: source.read(candidate) for candidate in paths}
+        raise ImportRefused(f"{source} has no file {path}, which {description.name} needs")
+    contents = {candidate: _read(candidate) for candidate in paths}
     fitting = [candidate for candidate in contents.values() if _digest(candidate) == expected]
     if not fitting and len(set(contents.values())) > 1:
         raise ImportRefused(
-            f"{source.name} has several files called {path} ({', '.join(paths[:3])}), and none has "
-            "the declared checksum: name the folder with the right one"
+            f"{source} has several files called {path} ({', '.join(map(str, paths[:3]))}), and "
+            "none has the declared checksum: name the folder with the right one"
         )
     return (fitting or list(contents.values()))[0]
 
 
-def _check(
-    description: Description,
-    path: str,
-    content: bytes,
-    expected: str,
-    result: InstallationResult,
-    *,
-    unverified: bool,
-) -> None:
-    if _digest(content) == expected:
-        return
-    if not unverified:
-        raise ImportRefused(
-            f"{path} is not the declared file of {description.name} (another SHA-256), so nothing "
-            f"was installed; --unverified takes a copy that you trust"
-        )
-    result.differing.append(path)
-
-
-def _questions(description: Description, source: Source, result: InstallationResult) -> bytes:
+def _questions(description: Description, source: Path, result: InstallationResult) -> bytes:
     """Find the question file of a data set without a declared checksum.
 
     Identical copies count once. Different candidates are refused.
     """
     fitting: dict[bytes, str] = {}
     refused = ""
-    for path in source.paths():
-        if path.endswith(_QUESTIONS) and "question" in path.lower():
-            content = source.read(path)
+    for path in _files(source):
+        name = path.relative_to(source).as_posix()
+        if name.endswith(_QUESTIONS) and "question" in name.lower():
+            content = _read(path)
             try:
-                questions = question_files.parse(content.decode("utf-8-sig"), path)
+                read = question_files.parse(content.decode("utf-8-sig"), name)
             except (ImportRefused, UnicodeDecodeError) as error:
-                refused = f" ({path} cannot be read: {error})"
+                refused = f" ({name} cannot be read: {error})"
                 continue
-            if questions.prefix == description.name:
-                fitting.setdefault(content, path)
+            if read.prefix == description.name:
+                fitting.setdefault(content, name)
     if not fitting:
         raise ImportRefused(
-            f"{source.name} has no question file with 'prefix: {description.name}'{refused}"
+            f"{source} has no question file with 'prefix: {description.name}'{refused}"
         )
     if len(fitting) > 1:
         raise ImportRefused(
-            f"{source.name} has several question files of {description.name} "
+            f"{source} has several question files of {description.name} "
             f"({', '.join(fitting.values())}): name the folder with the right one"
         )
-    ((content, path),) = fitting.items()
+    ((content, name),) = fitting.items()
     result.remarks.append(
-        f"kgbench knows no checksum of {path}; it has the SHA-256 {_digest(content)}"
+        f"kgbench knows no checksum of {name}; it has the SHA-256 {_digest(content)}"
     )
     return content
 
@@ -167,3 +156,23 @@ def _write(folder: Path, path: str, content: bytes, result: InstallationResult) 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _find(folder: Path, wanted: str) -> list[Path]:
+    """Return the file ``wanted``, else those whose paths end in it, else in its name."""
+    if (folder / wanted).is_file():
+        return [folder / wanted]
+    ending = [path for path in _files(folder) if path.as_posix().endswith(f"/{wanted}")]
+    return ending or [path for path in _files(folder) if path.name == Path(wanted).name]
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(json_files.MOST + 1)
+    if len(content) > json_files.MOST:
+        raise ImportRefused(f"{path} has more than {json_files.MOST} bytes")
+    return content

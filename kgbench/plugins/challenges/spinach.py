@@ -9,7 +9,7 @@ be judged again without an endpoint.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -17,8 +17,13 @@ from typing import Final
 from kgbench.datasets import json_files
 from kgbench.errors import EvaluationError, ImportRefused
 from kgbench.model import Call, Json, QueryResult, Reply, Turn
-from kgbench.plugins.challenges import recorded_questions
-from kgbench.plugins.challenges.published_answers import AnswerFile, Benchmark, PublishedAnswer
+from kgbench.plugins.challenges import questions
+from kgbench.plugins.challenges.published_answers import (
+    AnswerFile,
+    Benchmark,
+    PublishedAnswer,
+    share,
+)
 from kgbench.policies.results import from_bindings, to_json
 from kgbench.software import Software
 
@@ -27,16 +32,9 @@ BENCHMARK: Final = Benchmark(
 )
 _NAME: Final = re.compile(r"(?P<system>.+)_output_(?P<split>[A-Za-z0-9]+)\.json")
 _DATASETS: Final = "datasets"
-_KNOWN: Final = frozenset(
-    (
-        "question",
-        "predicted_sparql",
-        "gold_sparql",
-        "f1",
-        "predicted_answer_tuple",
-        "gold_answer_tuple",
-    )
-)
+_TEXTS: Final = ("question", "gold_sparql")
+_RESULTS: Final = ("gold_answer_tuple", "predicted_answer_tuple")
+_KNOWN: Final = frozenset((*_TEXTS, *_RESULTS, "predicted_sparql", "f1"))
 
 
 def files(path: Path) -> list[Path]:
@@ -63,43 +61,41 @@ def read(path: Path) -> AnswerFile:
         system.upper() if system == "spinach" else system,
         _dataset(path, None if name is None else name["split"]),
         json_files.file_sha256(path).hex(),
-        list(_answers(path, records)),
+        [
+            _answer(index, record, f"{path}: answer {index} (from 0)")
+            for index, record in enumerate(records)
+        ],
     )
 
 
-def _answers(path: Path, records: list[Json]) -> Iterator[PublishedAnswer]:
-    for index, record in enumerate(records):
-        where = f"{path}: answer {index} (from 0)"
-        if not isinstance(record, Mapping):
-            raise ImportRefused(f"{where} is not an object")
-        question, gold = (_text(record, key, where) for key in ("question", "gold_sparql"))
-        predicted = record.get("predicted_sparql")
-        if predicted is not None and not isinstance(predicted, str):
-            raise ImportRefused(f"{where}: predicted_sparql is not a string")
-        expected = _result(record, "gold_answer_tuple", where)
-        answered = _result(record, "predicted_answer_tuple", where)
-        data: dict[str, Json] = {
-            "question": question,
-            "refSparql": gold,
+def _answer(index: int, record: Json, where: str) -> PublishedAnswer:
+    if not isinstance(record, Mapping):
+        raise ImportRefused(f"{where} is not an object")
+    for key in _TEXTS:
+        if not isinstance(record.get(key), str) or not record[key].strip():
+            raise ImportRefused(f"{where}: {key} is missing or not a string")
+    predicted = record.get("predicted_sparql")
+    text = "" if predicted is None else predicted
+    if not isinstance(text, str):
+        raise ImportRefused(f"{where}: predicted_sparql is not a string")
+    expected, answered = (_result(record, key, where) for key in _RESULTS)
+    infos = {"sparql": questions.query(text), "result": to_json(answered)}
+    if others := {key: value for key, value in record.items() if key not in _KNOWN}:
+        infos["published"] = others
+    f1 = record.get("f1")
+    return PublishedAnswer(
+        uid=str(index + 1),
+        data={
+            "question": record["question"],
+            "refSparql": record["gold_sparql"],
             "refResult": to_json(expected),
-        }
-        text = predicted or ""
-        infos: dict[str, Json] = {
-            "sparql": recorded_questions.query(text),
-            "result": to_json(answered),
-        }
-        if others := {key: value for key, value in record.items() if key not in _KNOWN}:
-            infos["published"] = others
-        turn = Turn(question, (Call(BENCHMARK.day, BENCHMARK.day, Reply(text)),))
-        yield PublishedAnswer(
-            uid=str(index + 1),
-            data=data,
-            turns=(turn,),
-            text=text,
-            scores=_scores(record, where),
-            infos=infos,
-            ended=BENCHMARK.day,
-        )
+        },
+        turns=(Turn(record["question"], (Call(BENCHMARK.day, BENCHMARK.day, Reply(text)),)),),
+        text=text,
+        scores={} if f1 is None else {"f1": share(f1, f"{where}: f1")},
+        infos=infos,
+        ended=BENCHMARK.day,
+    )
 
 
 def _result(record: Mapping[str, Json], key: str, where: str) -> QueryResult:
@@ -116,31 +112,12 @@ def _result(record: Mapping[str, Json], key: str, where: str) -> QueryResult:
         raise ImportRefused(f"{where}: {key}: {error}") from error
 
 
-def _scores(record: Mapping[str, Json], where: str) -> dict[str, float]:
-    value = record.get("f1")
-    if value is None:
-        return {}
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ImportRefused(f"{where}: f1 is not a number from 0 to 1")
-    return {"f1": float(value)}
-
-
-def _text(record: Mapping[str, Json], key: str, where: str) -> str:
-    value = record.get(key)
-    if not isinstance(value, str) or not value.strip():
-        raise ImportRefused(f"{where}: {key} is missing or not a string")
-    return value
-
-
 def _dataset(path: Path, split: str | None) -> str:
     """Return the name of a data set: its folders below ``datasets``, or the folder of the file.
 
     A split other than ``test`` is appended.
     """
     folders = path.resolve().parent.parts
-    if _DATASETS in folders:
-        below = folders[len(folders) - folders[::-1].index(_DATASETS) :]
-        name = "-".join(below) or path.resolve().parent.name
-    else:
-        name = path.resolve().parent.name
+    last = len(folders) - folders[::-1].index(_DATASETS) if _DATASETS in folders else len(folders)
+    name = "-".join(folders[last:]) or path.resolve().parent.name
     return name if split in {None, "test"} else f"{name}-{split}"

@@ -10,7 +10,6 @@ opened.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from kgbench.datasets import home, json_files
 from kgbench.errors import ImportRefused
 from kgbench.model import Json
 from kgbench.plugins.challenges import question_files
+from kgbench.plugins.challenges.published_answers import share
 from kgbench.plugins.challenges.question_files import Question, QuestionFile
 
 AVERAGE: Final = "average"
@@ -134,7 +134,6 @@ def _question_set(
     if gold_files:
         sources.append(gold_files[0])
         gold = _result_sets(gold_files[0])
-        challenge.remarks += _order_remarks(gold_files[0], questions)
     else:
         challenge.remarks.append(f"{prefix}: no result sets of reference queries ({prefix}{_GOLD})")
     question_set = QuestionSet(questions, gold, tuple(sources))
@@ -267,7 +266,9 @@ def _evaluation(
         if key.partition("-")[0] == AVERAGE:
             averages |= dict(_averages(path, key, row))
         elif key in known:
-            scores[key] = {name: _number(path, key, name, row) for name in row}
+            scores[key] = {
+                name: share(value, f"{path}: {key}: {name}") for name, value in row.items()
+            }
             if unknown := scores[key].keys() - set(SCORES):
                 raise ImportRefused(f"{path}: {key}: unknown score '{min(unknown)}'")
         else:
@@ -280,20 +281,11 @@ def _averages(
 ) -> Iterator[tuple[tuple[str, str], float]]:
     """Yield the means of a row; the language is in its name (2026) or in those of scores (2025)."""
     row_language = key.partition("-")[2]
-    for name in row:
+    for name, value in row.items():
         match = _LANGUAGE.fullmatch(name)
         if match is None:
             raise ImportRefused(f"{path}: {key}: unknown score '{name}'")
-        yield (match[1], match[2] or row_language), _number(path, key, name, row)
-
-
-def _number(path: Path, key: str, name: str, row: Mapping[str, Json]) -> float:
-    value = row[name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ImportRefused(f"{path}: {key}: {name} is not a number")
-    if not math.isfinite(value) or not 0 <= value <= 1:
-        raise ImportRefused(f"{path}: {key}: {name} is {value!r}, not between 0 and 1")
-    return float(value)
+        yield (match[1], match[2] or row_language), share(value, f"{path}: {key}: {name}")
 
 
 def _result_sets(path: Path) -> dict[str, ResultSet]:
@@ -303,32 +295,13 @@ def _result_sets(path: Path) -> dict[str, ResultSet]:
     result_sets: dict[str, ResultSet] = {}
     for key, values in content.items():
         if key == _ORDER:
-            continue  # see _order_remarks
+            continue  # the question file says it
         if not isinstance(values, dict) or not all(
             type(weight) is int and weight in (0, 1) for weight in values.values()
         ):
             raise ImportRefused(f"{path}: {key}: a result set was expected (value: 0 or 1)")
         result_sets[key] = values
     return result_sets
-
-
-def _order_remarks(path: Path, questions: QuestionFile) -> list[str]:
-    """Return a remark if a result-set file and the question file differ in ordered questions."""
-    listed = json_files.read_json(path).get(_ORDER)
-    if listed is None:
-        return []
-    known = {
-        questions.key(question, language)
-        for question in questions.questions
-        for language in question.texts
-        if question.is_ordered
-    }
-    if not isinstance(listed, list) or {str(key) for key in listed} == known:
-        return []
-    difference = (
-        f"{path.name} lists other questions whose order matters than the question file does"
-    )
-    return [f"{difference}; the question file counts"]
 
 
 def _is_copy(

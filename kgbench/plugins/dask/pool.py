@@ -6,16 +6,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, InvalidStateError
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 from kgbench.errors import EvaluationError
-from kgbench.execution.judging import ExecutorRequest, JudgeLimits, answer_batch, judge_batch
 from kgbench.execution.pools import unusable
-from kgbench.plugins.dask.cluster_batches import MissingCases, Sender, judge_cluster_batch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,8 +25,7 @@ _LOOK = 0.2  # seconds between two checks of the connection to a scheduler
 class DaskPool(Executor):
     """An executor on the Dask cluster at ``address``, whose workers have kgbench installed.
 
-    Each worker receives a case once (:mod:`kgbench.plugins.dask.cluster_batches`). If the cluster
-    abandons a batch because its scheduler is gone, the future raises
+    If the cluster abandons a batch because its scheduler is gone, the future raises
     :class:`~kgbench.errors.EvaluationError`.
     """
 
@@ -46,7 +43,6 @@ class DaskPool(Executor):
         self._address = address
         self._executor = self._client.get_executor(pure=False)
         self._waiting: set[Future[Any]] = set()
-        self._sender = Sender()
         self._unanswered: set[Future[Any]] = set()
         self._is_lost = False
         self._max_workers = 0
@@ -71,54 +67,23 @@ class DaskPool(Executor):
         outer: Future[T] = Future()
         self._unanswered.add(outer)
         outer.add_done_callback(self._unanswered.discard)
-        again: Callable[[Any], Future[Any] | None] = _never
-        if fn in {judge_batch, answer_batch}:
-            batch, limits = cast("tuple[Sequence[ExecutorRequest], JudgeLimits]", args)
-
-            def with_cases(result: Any) -> Future[Any] | None:
-                if not isinstance(result, MissingCases):
-                    return None
-                return self._submit(
-                    judge_cluster_batch, fn, self._sender.parcel(batch, whole=True), limits
-                )
-
-            again = with_cases
-            first = self._submit(judge_cluster_batch, fn, self._sender.parcel(batch), limits)
-        else:
-            first = self._submit(fn, *args, **kwargs)
-        first.add_done_callback(lambda future: self._copy_outcome(future, outer, again))
-        outer.add_done_callback(lambda future: first.cancel() if future.cancelled() else None)
+        inner: Future[T] = self._executor.submit(fn, *args, **kwargs)
+        self._waiting.add(inner)
+        inner.add_done_callback(self._waiting.discard)
+        inner.add_done_callback(lambda _: self._copy_outcome(inner, outer))
+        outer.add_done_callback(lambda _: inner.cancel() if outer.cancelled() else None)
         return outer
 
-    def _submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = self._executor.submit(fn, *args, **kwargs)
-        self._waiting.add(future)
-        future.add_done_callback(self._waiting.discard)
-        return future
-
-    def _copy_outcome(
-        self, future: Future[Any], outer: Future[Any], again: Callable[[Any], Future[Any] | None]
-    ) -> None:
-        """Copy the outcome of ``future`` to ``whole``, unless ``again`` submits it once more."""
+    def _copy_outcome(self, inner: Future[T], outer: Future[T]) -> None:
         with suppress(InvalidStateError):  # already cancelled or failed because the cluster is lost
-            try:
-                if future.cancelled():
-                    if self._ended.is_set():
-                        outer.cancel()
-                    else:
-                        outer.set_exception(self._lost())
-                elif (error := future.exception()) is not None:
-                    outer.set_exception(error)
-                elif (once_more := again(future.result())) is None:
-                    outer.set_result(future.result())
-                else:
-                    once_more.add_done_callback(
-                        lambda last: self._copy_outcome(last, outer, _never)
-                    )
-            except InvalidStateError:
-                raise
-            except Exception as error:  # noqa: BLE001 - passed on to the waiting caller
+            if inner.cancelled() and self._ended.is_set():
+                outer.cancel()
+            elif inner.cancelled():
+                outer.set_exception(self._lost())
+            elif (error := inner.exception()) is not None:
                 outer.set_exception(error)
+            else:
+                outer.set_result(inner.result())
 
     def _watch(self) -> None:
         """Fail all waiting futures when the scheduler is gone.
@@ -154,7 +119,3 @@ class DaskPool(Executor):
         self._ended.set()
         with suppress(*([OSError, TimeoutError] if self._is_lost else [])):
             self._client.close()
-
-
-def _never(_: Any) -> None:
-    """Return ``None``: nothing is submitted again."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -23,8 +22,6 @@ class ProvFormat(StrEnum):
     JSON = "json"
     XML = "xml"
     RDF = "rdf"
-    SVG = "svg"
-    PNG = "png"
 
 
 class Relation(StrEnum):
@@ -34,9 +31,6 @@ class Relation(StrEnum):
     THIRD = "third_party"
     COLLABORATIVE = "collaborative"
     OTHER = "other"
-
-
-_NEEDED = {ProvFormat.PNG: ("matplotlib",), ProvFormat.XML: ("lxml",)}
 
 
 @grouped
@@ -71,27 +65,19 @@ def prov(
         ),
     ] = None,
     *,
-    form: Annotated[
-        ProvFormat, typer.Option("--format", help="The output format; svg and png are drawings.")
-    ] = ProvFormat.PROVN,
+    form: Annotated[ProvFormat, typer.Option("--format", help="The output format.")] = (
+        ProvFormat.PROVN
+    ),
     source: Source,
     out: Out = None,
     json_: options.AsJson = False,
 ) -> None:
     """Export the provenance of a run or dialogue as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
     export_options.check_destination(out, json_=json_)
-    export_options.require_packages("prov", *_NEEDED.get(form, ()))
-    from kgbench.plugins.exchange import prov_document, prov_drawing
+    export_options.require_packages("prov", *(["lxml"] if form is ProvFormat.XML else []))
+    from kgbench.plugins.exchange import prov_document
 
     results = source.read(name)
-    if form in (ProvFormat.SVG, ProvFormat.PNG):
-        drawn = prov_drawing.drawing(results)
-        draw = prov_drawing.svg if form is ProvFormat.SVG else prov_drawing.png
-        export_options.write(draw(drawn), out)
-        export_options.report(
-            out, {"boxes": len(drawn.nodes), "arrows": len(drawn.arrows)}, json_=json_
-        )
-        return
     document = prov_document.document(results, str(form))
     export_options.write(prov_document.serialised(document, str(form)), out)
     export_options.report(out, {"records": len(list(document.get_records()))}, json_=json_)
@@ -186,44 +172,23 @@ def eee(
             help="Validate against this JSON schema, not the bundled one.",
         ),
     ] = None,
-    samples: Annotated[
-        bool,
-        typer.Option(
-            "--samples", help="Also write each dialogue: prompts, answers, tool calls, scores."
-        ),
-    ] = False,
     unprotected: options.Unprotected = None,
     json_: options.AsJson = False,
 ) -> None:
-    """Export a run as records of Every Eval Ever 0.3: scores by model and task, without texts.
-
-    With --samples, instance-level records are written as well, without reference answers.
-    """
+    """Export a run as records of Every Eval Ever 0.3: scores by model and task, without texts."""
     export_options.require_packages("jsonschema")
     from kgbench import files
-    from kgbench.exports.outgoing_run import selected_run
-    from kgbench.plugins.exchange import every_eval_ever, every_eval_samples
-    from kgbench.plugins.exchange.judge_scores import judge_cells
-    from kgbench.store import open_reader
+    from kgbench.plugins.exchange import every_eval_ever
 
-    level = options.Redact.GOLD if samples else options.Redact.ANSWERS
-    wanted = export_options.run_selection(run, pass_, level, unprotected)
-    results = export_options.read(wanted, store)
-    with open_reader(store) as opened:
-        judged = judge_cells(opened, results, selected_run(opened, wanted).iri)
-    now = datetime.now(UTC)
-    records = every_eval_ever.records(results, organisation, str(relation), now, judged)
-    detailed = every_eval_samples.with_samples(results, records) if samples else {}
+    level = options.Redact.ANSWERS
+    results = export_options.read(
+        export_options.run_selection(run, pass_, level, unprotected), store
+    )
+    records = every_eval_ever.records(results, organisation, str(relation), datetime.now(UTC))
     every_eval_ever.check(records, schema)
-    counts = {"records": len(records)}
-    for path, content in detailed.items():
-        rows = {str(k): json.loads(row) for k, row in enumerate(content.splitlines())}
-        every_eval_ever.check(rows, None, every_eval_ever.SAMPLES)
-        files.write(folder / path, content)
-        counts["samples"] = counts.get("samples", 0) + len(rows)
     for path, record in records.items():
         files.write(folder / path, export_options.indented_json(record))
-    export_options.report(folder, counts, json_=json_)
+    export_options.report(folder, {"records": len(records)}, json_=json_)
 
 
 def nanopublications(

@@ -1,82 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports the scores of a run as a Croissant data set and as Croissant Tasks.
-
-Croissant 1.1 describes ``scores.csv``, which has a row for each score. The view as Croissant Tasks
-has a problem for each task, a solution for each model and task, and its evaluation with the mean of
-each metric. That vocabulary is young: documents conform to ``shapes/croissant-tasks.ttl``, which
-follows its published description.
-"""
+"""Exports the scores of a run as a Croissant 1.1 data set: ``scores.csv``, a row for each score."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Json
-from kgbench.plugins.exchange.cells import Cell, cells
-from kgbench.plugins.exchange.tables import FIELDS, scores_csv, statements
-from kgbench.plugins.exchange.writing import atomic_path
+from kgbench.plugins.exchange.tables import FIELDS, scores_csv, statements, write_folder
 from kgbench.publish.description import Agent
-from kgbench.vocab import DCTERMS, RDFS, SKOS, XSD
 
-_CR = "http://mlcommons.org/croissant/"
-_CONTEXT: Json = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": _CR,
-    "description": {"@container": "@language"},
-    "name": {"@container": "@language"},
-    "dct": "http://purl.org/dc/terms/",
-    "rai": f"{_CR}RAI/",
-    "sc": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    **{
-        name: f"cr:{name}"
-        for name in (
-            "arrayShape",
-            "citeAs",
-            "column",
-            "containedIn",
-            "isArray",
-            "extract",
-            "field",
-            "fileProperty",
-            "fileObject",
-            "fileSet",
-            "format",
-            "includes",
-            "isLiveDataset",
-            "jsonPath",
-            "key",
-            "md5",
-            "parentField",
-            "path",
-            "recordSet",
-            "references",
-            "regex",
-            "repeated",
-            "replace",
-            "separator",
-            "source",
-            "subField",
-            "transform",
-            "equivalentProperty",
-            "samplingRate",
-        )
-    },
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-}
-_TASKS_CONTEXT: Json = {
-    "cr": _CR,
-    "schema": "https://schema.org/",
-    "xsd": XSD,
-}
+_CONTEXT = Path(__file__).with_name("croissant-context.json")
 
 
 def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[Agent]) -> list[str]:
@@ -85,18 +22,10 @@ def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[Agent]) 
     Raises :class:`~kgbench.errors.PublicationRefused` if ``out`` already exists.
     """
     data = {"scores.csv": scores_csv(run), "results.nq": statements(run)}
-    documents = {
-        "croissant.json": metadata(run, data, licence, creators),
-        "croissant-tasks.jsonld": tasks(run),
-    }
-    with atomic_path(out) as folder:
-        folder.mkdir()
-        for name, content in data.items():
-            (folder / name).write_bytes(content)
-        for name, document in documents.items():
-            text = json.dumps(document, indent=1, ensure_ascii=True) + "\n"
-            (folder / name).write_text(text, encoding="ascii")
-    return [*data, *documents]
+    document = metadata(run, data, licence, creators)
+    data["croissant.json"] = (json.dumps(document, indent=1) + "\n").encode("ascii")
+    write_folder(out, data)
+    return list(data)
 
 
 def metadata(
@@ -104,7 +33,7 @@ def metadata(
 ) -> Json:
     """Return the Croissant description of the files ``data`` (name to content)."""
     document: dict[str, Json] = {
-        "@context": _CONTEXT,
+        "@context": json.loads(_CONTEXT.read_text(encoding="utf-8")),
         "@type": "sc:Dataset",
         "name": f"kgbench-{run.info.id}",
         "description": (
@@ -163,106 +92,3 @@ def _file(name: str, media: str, content: bytes, says: str) -> Json:
         "encodingFormat": media,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-
-
-def tasks(run: OutgoingRun) -> Json:
-    """Return the run as problems, solutions and evaluations of Croissant Tasks."""
-    all_cells = cells(run)
-    problems = [_problem(run, task) for task in sorted({cell.task for cell in all_cells})]
-    executions = {
-        (d.model, d.task): run.statements.required(d.iri, DCTERMS.isPartOf) for d in run.dialogues
-    }
-    by_pair: dict[tuple[str, str], list[Cell]] = {}
-    for cell in all_cells:
-        by_pair.setdefault((cell.model, cell.task), []).append(cell)
-    solutions = [
-        node
-        for pair, of_pair in by_pair.items()
-        for node in _solution(run, executions[pair], of_pair)
-    ]
-    return {"@context": _TASKS_CONTEXT, "@graph": [*problems, *solutions]}
-
-
-def _problem(run: OutgoingRun, task: str) -> Json:
-    catalogue = run.catalogue
-    of_class = run.class_of(task)
-    return {
-        "@id": task,
-        "@type": "cr:TaskProblem",
-        "schema:name": catalogue.required(task, SKOS.notation),
-        "schema:description": catalogue.value(of_class, SKOS.definition) or "",
-        "cr:input": {
-            "@type": "cr:InputSpec",
-            "cr:schema": _records(f"{task}#prompts", "prompt", "What a model is asked."),
-        },
-        "cr:output": {
-            "@type": "cr:OutputSpec",
-            "cr:schema": _records(f"{task}#answers", "answer", "What a model answers."),
-        },
-        "cr:implementation": {"@type": "cr:ImplementationSpec"},
-        "cr:evaluation": {"@type": "cr:EvaluationSpec"},
-    }
-
-
-def _records(iri: str, name: str, says: str) -> Json:
-    return {
-        "@id": iri,
-        "@type": "cr:RecordSet",
-        "schema:name": name,
-        "cr:field": {
-            "@id": f"{iri}/text",
-            "@type": "cr:Field",
-            "schema:name": "text",
-            "schema:description": says,
-            "cr:dataType": {"@id": "schema:Text"},
-        },
-    }
-
-
-def _solution(run: OutgoingRun, execution: str, of_pair: Sequence[Cell]) -> list[Json]:
-    """Return the solution of one task by one model, and its evaluation."""
-    catalogue = run.catalogue
-    model, task = of_pair[0].model, of_pair[0].task
-    name = f"{catalogue.required(model, RDFS.label)} on {catalogue.required(task, SKOS.notation)}"
-    solution = {
-        "@id": execution,
-        "@type": "cr:TaskSolution",
-        "schema:name": name,
-        "schema:isBasedOn": {"@id": task},
-        "cr:implementation": {
-            "@id": model,
-            "@type": "schema:SoftwareApplication",
-            "schema:name": catalogue.required(model, RDFS.label),
-        },
-        "cr:output": {
-            "@id": f"{execution}#output",
-            "@type": "schema:Dataset",
-            "schema:name": f"Answers of {name}",
-        },
-    }
-    evaluation = {
-        "@id": f"{execution}#evaluation",
-        "@type": "cr:EvaluationTask",
-        "schema:name": f"Evaluation of {name}",
-        "cr:evaluatedSolution": {"@id": execution},
-        "cr:evaluationResults": [
-            {
-                "@id": f"{execution}#{run.metrics[cell.metric][0]}",
-                "@type": "cr:EvaluationResult",
-                "schema:name": run.metrics[cell.metric][0],
-                "schema:description": (
-                    f"Mean of {cell.values.n} values of {cell.dialogues} dialogues."
-                ),
-                "cr:metric": {"@id": cell.metric},
-                "cr:value": {"@value": _decimal(cell.values.mean), "@type": "xsd:decimal"},
-            }
-            for cell in of_pair
-        ],
-    }
-    return [solution, evaluation]
-
-
-def _decimal(value: float | None) -> str:
-    """Format a mean as the decimal of its shortest representation, without exponent."""
-    assert value is not None
-    return format(Decimal(repr(value)), "f")

@@ -12,7 +12,9 @@ import hashlib
 import json
 import math
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,18 +25,18 @@ from kgbench.analysis.task_scores import Row, estimate_means
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Json
-from kgbench.plugins.exchange import agentic
-from kgbench.plugins.exchange.cells import Cell, cells
-from kgbench.plugins.exchange.judge_scores import JudgeCell
 from kgbench.rdf.declared import shipped
-from kgbench.record.judgements import Rubric
 from kgbench.scores.inference import inference
+from kgbench.scores.reading import Item
+from kgbench.statistics.histogram import Histogram
 from kgbench.statistics.intervals import CONFIDENCE, Bounds
 from kgbench.store.iris import slug
+from kgbench.tasks import catalogue, tool_prompts
+from kgbench.tools import budget
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 
 VERSION = "0.3.0"
-RECORDS, SAMPLES = "every-eval-ever.schema.json", "every-eval-ever-samples.schema.json"
+RECORDS = "every-eval-ever.schema.json"
 
 _TYPED = (
     "temperature",
@@ -51,20 +53,16 @@ def records(
     organisation: str,
     relation: str,
     now: datetime,
-    judged: Iterable[JudgeCell] = (),
 ) -> dict[str, Json]:
     """Return the records of a run, by their paths in the format's data store.
 
     ``organisation`` made the evaluation; ``relation`` is its relation to the makers of the models.
-    ``judged`` are the scores by judges, which are added to the executed ones.
     """
-    by_judges: dict[str, list[JudgeCell]] = {}
-    for judge_cell in judged:
-        by_judges.setdefault(judge_cell.cell.model, []).append(judge_cell)
-    by_model: dict[str, list[Cell]] = {}
-    for cell in cells(run):
+    by_model: dict[str, list[_Cell]] = {}
+    for cell in _cells(run):
         by_model.setdefault(cell.model, []).append(cell)
     by_path = {}
+    passes = " ".join(pass_.iri for pass_ in run.passes)
     for model, of_model in by_model.items():
         info = _model(run, model)
         record = {
@@ -77,32 +75,30 @@ def records(
                 "source_type": "evaluation_run",
                 "source_organization_name": organisation,
                 "evaluator_relationship": relation,
-                "additional_details": {"run": run.info.iri, "pass": _passes(run)},
+                "additional_details": {
+                    "run": run.info.iri,
+                    "pass": passes,
+                },
             },
             "eval_library": _library(run),
             "model_info": info,
-            "evaluation_results": [
-                *(_result(run, cell) for cell in of_model),
-                *(_judged_result(run, judge_cell) for judge_cell in by_judges.get(model, ())),
-            ],
+            "evaluation_results": [_result(run, cell) for cell in of_model],
         }
         by_path[_path(run, info, record)] = record
     return by_path
 
 
-def check(records_: Mapping[str, Json], schema: Path | None, shipped_schema: str = RECORDS) -> None:
+def check(records_: Mapping[str, Json], schema: Path | None) -> None:
     """Raise :class:`~kgbench.errors.PublicationRefused` if a record violates the schema.
 
-    ``schema`` is the official file; without it, ``shipped_schema`` is used.
+    ``schema`` is the official file; without it, that of kgbench is used.
     """
     from jsonschema import validators
     from jsonschema.exceptions import SchemaError
 
     try:
         text = (
-            resources.text("shapes", shipped_schema)
-            if schema is None
-            else schema.read_text("utf-8-sig")
+            resources.text("shapes", RECORDS) if schema is None else schema.read_text("utf-8-sig")
         )
         rules = json.loads(text)
         checker = validators.validator_for(rules)
@@ -112,39 +108,21 @@ def check(records_: Mapping[str, Json], schema: Path | None, shipped_schema: str
     for record in records_.values():
         for problem in checker(rules).iter_errors(record):
             path = "/".join(map(str, problem.absolute_path))
+            model = record["model_info"]["id"]
             raise PublicationRefused(
-                f"the record of {_model_id(record)} breaks the schema of Every Eval Ever "
+                f"the record of {model} breaks the schema of Every Eval Ever "
                 f"at {path}: {problem.message[:300]}"
             )
 
 
-def _model_id(record: Mapping[str, Json]) -> Json:
-    return record.get("model_id") or record["model_info"]["id"]
-
-
-def _result(run: OutgoingRun, cell: Cell) -> Json:
-    label = run.catalogue.required(cell.task, SKOS.notation)
+def _result(run: OutgoingRun, cell: _Cell) -> Json:
     name, _ = run.metrics[cell.metric]
-    metric = _metric(run, cell.metric, run.class_of(cell.task))
-    return _scored(run, cell, f"{label}/{name}", metric, _bounds(run, cell.metric))
-
-
-def _judged_result(run: OutgoingRun, judge_cell: JudgeCell) -> Json:
-    label = run.catalogue.required(judge_cell.cell.task, SKOS.notation)
-    judge = run.catalogue.required(judge_cell.judge, SKOS.notation)
-    called = f"{label}/{judge_cell.rubric.name} by {judge}"
-    return _scored(
-        run, judge_cell.cell, called, _judge_metric(run, judge_cell), _values(judge_cell.rubric)
-    )
-
-
-def _scored(run: OutgoingRun, cell: Cell, called: str, metric: Json, bounds: Bounds) -> Json:
-    catalogue = run.catalogue
-    values = cell.values
+    catalogue, values = run.catalogue, cell.values
+    label = catalogue.required(cell.task, SKOS.notation)
     details = {"dialogues": str(cell.dialogues), "without_value": str(cell.dialogues - values.n)}
     return {
-        "evaluation_result_id": called,
-        "evaluation_name": f"kgbench.{catalogue.required(cell.task, SKOS.notation)}",
+        "evaluation_result_id": f"{label}/{name}",
+        "evaluation_name": f"kgbench.{label}",
         "source_data": {
             "dataset_name": _suite(run),
             "source_type": "url",
@@ -155,51 +133,16 @@ def _scored(run: OutgoingRun, cell: Cell, called: str, metric: Json, bounds: Bou
             },
         },
         "evaluation_timestamp": _epoch(run.info.started),
-        "metric_config": metric,
+        "metric_config": _metric(run, cell.metric, run.class_of(cell.task)),
         "score_details": {
             "score": values.mean,
             "details": details,
-            "uncertainty": _uncertainty(cell, bounds),
+            "uncertainty": _uncertainty(cell, _bounds(run, cell.metric)),
         },
         "generation_config": _generation(
-            catalogue.data(cell.model, KGB.sampling), agentic.arguments_of(run, cell.task)
+            catalogue.data(cell.model, KGB.sampling),
+            _arguments_of_tools(run, cell.task),
         ),
-    }
-
-
-def _values(rubric: Rubric) -> Bounds:
-    values = [option.value for option in rubric.options if option.value is not None]
-    return Bounds(min(values), max(values))
-
-
-def _judge_metric(run: OutgoingRun, judge_cell: JudgeCell) -> Json:
-    """Return a rubric as a metric, with the judge in the format's fields for judges."""
-    rubric, bounds = judge_cell.rubric, _values(judge_cell.rubric)
-    judge: dict[str, Json] = {"model_info": _model(run, judge_cell.judge)}
-    temperature = run.catalogue.data(judge_cell.judge, KGB.sampling).get("temperature")
-    if isinstance(temperature, int | float) and not isinstance(temperature, bool):
-        judge["temperature"] = temperature
-    scoring: dict[str, Json] = {
-        "judges": [judge],
-        "input_prompt": rubric.prompt(),
-        "additional_details": {"rubric": rubric.iri, "kind": rubric.kind},
-    }
-    if judge_cell.repeated:
-        scoring["aggregation_method"] = "majority_vote"
-    if judge_cell.executed is not None:
-        scoring["additional_details"]["executed_mean"] = repr(judge_cell.executed)
-    return {
-        "evaluation_description": rubric.criterion,
-        "metric_id": f"kgbench.judge.{rubric.version}.{rubric.name}",
-        "metric_name": rubric.label,
-        "metric_kind": rubric.name,
-        "metric_unit": "proportion" if bounds == Bounds(0.0, 1.0) else "points",
-        "lower_is_better": False,
-        "score_type": "continuous",
-        "min_score": bounds.low,
-        "max_score": bounds.high,
-        "llm_scoring": scoring,
-        "additional_details": {"iri": rubric.iri},
     }
 
 
@@ -239,8 +182,7 @@ def _bounds(run: OutgoingRun, metric: str) -> Bounds:
     return Bounds(*(None if end is None else float(end) for end in ends))
 
 
-def _uncertainty(cell: Cell, bounds: Bounds) -> Json:
-    """Return the deviation, and the standard error and interval if they can be computed."""
+def _uncertainty(cell: _Cell, bounds: Bounds) -> Json:
     uncertainty: dict[str, Json] = {"num_samples": cell.values.n}
     if cell.values.sd is not None:
         uncertainty["standard_deviation"] = cell.values.sd
@@ -314,7 +256,6 @@ def _developer(connector: str | None, notation: str) -> str:
 
 
 def _library(run: OutgoingRun) -> Json:
-    """Return the evaluation software: the agent of the first pass."""
     agents = [a for p in run.passes for a in run.judged.values(p.iri, PROV.wasAssociatedWith)]
     name = run.catalogue.value(agents[0], RDFS.label) if agents else None
     version = run.catalogue.value(agents[0], SCHEMA.softwareVersion) if agents else None
@@ -324,10 +265,6 @@ def _library(run: OutgoingRun) -> Json:
         "version": version or "unknown",
         "additional_details": {} if commit is None else {"commit": commit},
     }
-
-
-def _passes(run: OutgoingRun) -> str:
-    return " ".join(pass_.iri for pass_ in run.passes)
 
 
 def _last(iri: str) -> str:
@@ -350,3 +287,93 @@ def _path(run: OutgoingRun, info: Mapping[str, Any], record: Mapping[str, Json])
     name = uuid.UUID(bytes=digest[:16], version=4)
     parts: Iterable[str] = (_suite(run), info["developer"], info["id"].partition("/")[2])
     return "/".join(["data", *map(slug, parts), f"{name}.json"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """The values of one metric for a model and a task, over all cases and by case.
+
+    ``dialogues`` counts all dialogues, including those without a value.
+    """
+
+    model: str
+    task: str
+    metric: str
+    dialogues: int
+    values: Histogram
+    cases: Mapping[Item, Histogram]
+
+
+def _cells(run: OutgoingRun) -> list[_Cell]:
+    """Return all cells of a run, sorted by model, task and metric.
+
+    For a dialogue with several rounds, the metrics of the whole dialogue count; for one with a
+    single answer, those of the answer.
+    """
+    values: dict[tuple[str, str, str], dict[Item, list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    dialogues: dict[tuple[str, str], int] = defaultdict(int)
+    for dialogue in run.dialogues:
+        model, task = dialogue.model, dialogue.task
+        dialogues[model, task] += 1
+        verdicts = run.verdicts[dialogue.iri]
+        whole = [verdict for verdict in verdicts if verdict.round is None]
+        for verdict in whole or verdicts[-1:]:
+            for metric, value in verdict.scores.items():
+                values[model, task, metric][Item(task, dialogue.case)].append(value)
+    result = []
+    for (model, task, metric), by_case in sorted(values.items()):
+        cases = {item: Histogram.of(of_case) for item, of_case in by_case.items()}
+        every = Histogram.pooled(cases.values())
+        result.append(_Cell(model, task, metric, dialogues[model, task], every, cases))
+    return result
+
+
+def _arguments_of_tools(run: OutgoingRun, task: str) -> dict[str, Json]:
+    """Return the part of ``generation_args`` about the tools of a task (IRI); empty without tools.
+
+    The tools are those of the installed version of the task class; they are left out if the run
+    used another version.
+    """
+    parameters = run.catalogue.data(task, KGB.parameters)
+    if budget.CALLS not in parameters:
+        return {}
+    offered = _offered_tools(run, task)
+    if not offered:
+        return {}
+    limits = budget.of(parameters)
+    details = {"tool_call_limit": str(limits.calls)}
+    if limits.dollars is not None:
+        details["cost_limit_usd"] = f"{limits.dollars:f}"
+    eval_limits = {}
+    if limits.seconds is not None:
+        eval_limits["time_limit"] = int(limits.seconds)
+    if limits.tokens is not None:
+        eval_limits["token_limit"] = limits.tokens
+    return {
+        "agentic_eval_config": {"available_tools": offered, "additional_details": details},
+        "eval_limits": eval_limits,
+    }
+
+
+def _offered_tools(run: OutgoingRun, task: str) -> list[Json]:
+    label = run.catalogue.required(task, SKOS.notation)
+    version = run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion)
+    known = catalogue.labelled_tasks().get(label)
+    if known is None or known.version != version:
+        return []
+    suite = run.info.suite.rpartition("/")[2]
+    cases = catalogue.module(known.task_class).cases(known, suite, 0, 1)
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": {
+                name: json.dumps(schema, ensure_ascii=False)
+                for name, schema in tool.parameters.get("properties", {}).items()
+            },
+        }
+        for case in cases[:1]
+        for tool in tool_prompts.tools_of(case)
+    ]

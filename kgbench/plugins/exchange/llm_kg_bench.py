@@ -42,7 +42,9 @@ def _record(run: OutgoingRun, dialogue: Dialogue, commit: str) -> Json:
     of_class = run.class_of(dialogue.task)
     started = _started(dialogue)
     task_class = catalogue.required(of_class, SKOS.notation)
-    data = _task_data(run, dialogue, task_class)
+    prompt = disclosed(dialogue.turns[0].prompt) or ""
+    case_data = run.catalogue.data(dialogue.case, KGB.caseData)
+    data = without_printed_graph(task_class, case_data, prompt)
     scores, infos, published = _judged(run, dialogue, of_class)
     condensed = published.pop("condensedTaskData", data)
     record: dict[str, Json] = {
@@ -78,16 +80,9 @@ def _ended(dialogue: Dialogue) -> datetime:
     return dialogue.ended or max(answered, default=_started(dialogue))
 
 
-def _task_data(run: OutgoingRun, dialogue: Dialogue, task_class: str) -> Json:
-    """Return the data of the case, without a graph that the prompt contains too."""
-    data = run.catalogue.data(dialogue.case, KGB.caseData)
-    return without_printed_graph(task_class, data, disclosed(dialogue.turns[0].prompt) or "")
-
-
 def _judged(
     run: OutgoingRun, dialogue: Dialogue, of_class: str
 ) -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
-    """Return scores, infos, and other published fields of the record."""
     verdicts, rounds = run.verdicts[dialogue.iri], len(dialogue.turns)
     of_rounds = [v for v in verdicts if v.round is not None and v.round < rounds]
     whole = next((v for v in verdicts if v.round is None), None)
@@ -158,7 +153,6 @@ def _commit(run: OutgoingRun) -> str:
 
 
 def _time(moment: datetime) -> str:
-    """Format a time as the framework does: without time zone."""
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return moment.isoformat()

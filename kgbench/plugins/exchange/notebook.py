@@ -13,8 +13,7 @@ from pathlib import Path
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.model import Json
-from kgbench.plugins.exchange.tables import statements
-from kgbench.plugins.exchange.writing import atomic_path
+from kgbench.plugins.exchange.tables import statements, write_folder
 from kgbench.rdf import queries
 
 READY_MADE = "ready-made"
@@ -97,13 +96,10 @@ def write(run: OutgoingRun, out: Path, data: str | None) -> list[str]:
     ``data`` is the URL or path of published N-Quads; without it, the folder contains those of the
     run. Raises :class:`~kgbench.errors.PublicationRefused` if ``out`` already exists.
     """
-    files = {_NOTEBOOK: _serialised(notebook(run, data or _DATA))}
+    files = {_NOTEBOOK: (json.dumps(notebook(run, data or _DATA), indent=1) + "\n").encode("ascii")}
     if data is None:
         files[_DATA] = statements(run)
-    with atomic_path(out) as folder:
-        folder.mkdir()
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
+    write_folder(out, files)
     return list(files)
 
 
@@ -136,10 +132,6 @@ def notebook(run: OutgoingRun, data: str) -> Json:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-
-
-def _serialised(document: Json) -> bytes:
-    return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode("ascii")
 
 
 def _text(source: str) -> dict[str, Json]:

@@ -93,7 +93,6 @@ def _in_xml(value: Any) -> Any:
 
 
 def _plan(properties: Mapping[str, list[tuple[str, Any]]], activity: str, agent: str) -> str | None:
-    """Return the plan by which an agent took part in an activity, if recorded."""
     for predicate, value in properties[activity]:
         if predicate == PROV.qualifiedAssociation:
             association = {name: value_.value for name, value_ in properties.get(value.value, ())}
@@ -154,7 +153,6 @@ class _Names:
 
 
 def _statements(run: OutgoingRun) -> dict[str, list[tuple[str, Any]]]:
-    """Return the statements about all resources of the document, by subject."""
     properties: dict[str, list[tuple[str, Any]]] = {}
     for quad in (*run.statements.quads, *run.judged.quads, *run.catalogue.quads):
         if isinstance(quad.subject, ox.NamedNode):
@@ -250,7 +248,6 @@ def _element(  # noqa: PLR0917, C901 - the parts of an element
 
 
 def _value(names: _Names, value: Any) -> Any:
-    """Convert a term to a value of the prov library."""
     from prov.model import Literal
 
     if isinstance(value, ox.NamedNode):

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kgbench.exports.outgoing_run import OutgoingRun
-from kgbench.plugins.exchange.tables import scores_csv, statements
-from kgbench.plugins.exchange.writing import atomic_path
+from kgbench.plugins.exchange.tables import atomic_path, scores_csv, statements
 from kgbench.publish.description import Agent
 from kgbench.rdf import digest
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA
@@ -58,8 +57,6 @@ def write(run: OutgoingRun, out: Path, describing: CrateMetadata) -> int:
 
 
 class _Crate:
-    """Builds a crate; ``files`` counts its files."""
-
     def __init__(self, run: OutgoingRun, scratch: Path, describing: CrateMetadata) -> None:
         from rocrate.rocrate import ROCrate
 
@@ -152,7 +149,6 @@ class _Crate:
         return action
 
     def _run_action(self, results: Any) -> Any:
-        """Add the action of the run."""
         run, statements = self._run, self._run.statements
         configurations = [
             self._file(
@@ -177,7 +173,6 @@ class _Crate:
         return action
 
     def _pass_actions(self, results: Any, scores: Any) -> Iterator[Any]:
-        """Add the actions of the evaluation passes."""
         for pass_ in self._run.passes:
             action = self._action(
                 pass_.iri,

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports the statements of a run as N-Quads, and its scores as CSV."""
+"""The files of exports: N-Quads and CSV of a run; each file or folder is written as a whole."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.vocab import RDFS, SKOS
 
@@ -95,3 +99,30 @@ def statements(run: OutgoingRun) -> bytes:
     content = ox.serialize(sorted(quads, key=str), format=ox.RdfFormat.N_QUADS)
     assert content is not None
     return content
+
+
+@contextlib.contextmanager
+def atomic_path(out: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``out`` that is renamed to it at the end.
+
+    Raises :class:`~kgbench.errors.PublicationRefused` if ``out`` already exists or cannot be
+    written.
+    """
+    if out.exists():
+        raise PublicationRefused(f"{out} already exists: choose another path, or remove it")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
+            unfinished = Path(scratch) / out.name
+            yield unfinished
+            unfinished.rename(out)
+    except OSError as error:
+        raise PublicationRefused(f"{out} cannot be written: {error.strerror or error}") from error
+
+
+def write_folder(out: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder with ``files`` (name to content); raises like :func:`atomic_path`."""
+    with atomic_path(out) as folder:
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)

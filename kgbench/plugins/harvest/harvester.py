@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Harvesting of sources: new parts are downloaded, verified, and imported into the source's store.
+"""Harvesting of sources: what has changed is downloaded, verified, and imported into a new store.
 
-Nothing is imported before all of a source's changes are verified. A source that is refused keeps
-its results from the last harvest.
+Nothing is imported before all of it is verified. A source that is refused keeps its results from
+the last harvest.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import os
 import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -27,9 +25,8 @@ from kgbench.importers.rdf.parsing import RdfFile, scratch_folder, stage
 from kgbench.importers.rdf.sources import Origin, sha256, unpack
 from kgbench.net.limits import Budget
 from kgbench.plugins.harvest import sources
-from kgbench.plugins.harvest.downloads import Source
 from kgbench.plugins.harvest.sources import HarvestedSource
-from kgbench.plugins.harvest.verification import VerifiedOffer, verified_offer
+from kgbench.plugins.harvest.verification import Source, VerifiedOffer, verified_offer
 from kgbench.signing import canonical
 from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.store import open_store
@@ -134,23 +131,14 @@ def _harvest_source(
     budget: Budget,
     unsigned: bool,
 ) -> tuple[HarvestedSource, int]:
-    """Harvest one source; return its new state and the number of downloaded parts."""
-    if known is not None and not (folder / "store").is_dir():
-        known = replace(known, parts={})  # the store is gone: download everything again
     offered = verified_offer(
         source, keys, known, scratch, budget, revoked=revoked, unsigned=unsigned
     )
     _refuse_used_base(folder, offered)
-    parts = {} if known is None else known.parts
-    changed = [name for name, digest_ in offered.parts.items() if parts.get(name) != digest_]
-    # Imports only add to a store, so that a changed or removed run needs a new store.
-    runs = {name: digest_ for name, digest_ in parts.items() if name.startswith(sources.RUN)}
-    anew = any(offered.parts.get(name) != digest_ for name, digest_ in runs.items())
-    if anew or not (folder / "store").is_dir():
-        changed, anew = list(offered.parts), True
-    if changed:
-        files = {name: _download(source, name, offered, scratch, budget) for name in changed}
-        _import(source, folder, offered, files, scratch=scratch, budget=budget, anew=anew)
+    is_new = known is None or known.parts != offered.parts or not (folder / "store").is_dir()
+    if is_new:
+        files = {name: _download(source, name, offered, scratch, budget) for name in offered.parts}
+        _import(source, folder, offered, files, scratch=scratch, budget=budget)
     state = HarvestedSource(
         name=folder.name,
         address=source.address,
@@ -166,13 +154,12 @@ def _harvest_source(
     )
     folder.mkdir(parents=True, exist_ok=True)
     sources.write(folder, state)
-    return state, len(changed)
+    return state, len(offered.parts) if is_new else 0
 
 
 def _download(
     source: Source, name: str, offered: VerifiedOffer, scratch: Path, budget: Budget
 ) -> RdfFile:
-    """Download one part, verify its checksum, and unpack it."""
     if name.endswith(".zip"):
         raise ImportRefused(f"{name} is encrypted: import it with kgbench import rdf --password")
     for inner in ("fetched", "unpacked"):
@@ -194,9 +181,8 @@ def _import(
     *,
     scratch: Path,
     budget: Budget,
-    anew: bool,
 ) -> None:
-    """Verify the data, and import them into the store of the source, a new one if ``anew``."""
+    """Verify the data, and import them into a new store of the source."""
     staged = stage(list(files.values()), scratch, budget)  # what nests too deeply ends a child
     for name, file in files.items():
         if offered.signer is not None:
@@ -208,29 +194,18 @@ def _import(
     ]
     contents = data_sets.read(staged)
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / ("store.new" if anew else "store")
-    if anew:
-        shutil.rmtree(target, ignore_errors=True)
-    with open_store(str(target)) as opened:
+    new, current, old = (folder / name for name in ("store.new", "store", "store.old"))
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    with open_store(str(new)) as opened:
         loading.load(opened, contents, origins, scratch, lambda _: budget.spend(0))
-    if anew:
-        with _replacing(folder / "store"):
-            target.rename(folder / "store")
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[None]:
-    """Move a folder aside and remove it at the end, or restore it after an ``OSError``."""
-    old = path.with_name("store.old")
-    shutil.rmtree(old, ignore_errors=True)
-    existed = path.is_dir()
-    if existed:
-        path.rename(old)
+    if current.is_dir():
+        current.rename(old)
     try:
-        yield
+        new.rename(current)
     except OSError:
-        if existed:
-            old.rename(path)
+        if old.is_dir():
+            old.rename(current)
         raise
     shutil.rmtree(old, ignore_errors=True)
 
@@ -250,7 +225,6 @@ def _with_earlier(listed: KeyList, known: HarvestedSource | None) -> Collection[
 
 
 def _refuse_used_base(folder: Path, offered: VerifiedOffer) -> None:
-    """Refuse a source with the base of another source."""
     for path in folder.parent.glob("*"):
         other = sources.read(path) if path != folder and path.is_dir() else None
         if other is not None and other.base == offered.base:

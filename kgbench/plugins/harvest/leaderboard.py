@@ -10,17 +10,17 @@ say what was left out, and why.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from kgbench.analysis.standings import Standing, standings
 from kgbench.errors import QueryError
 from kgbench.plugins.harvest import sources
-from kgbench.plugins.harvest.shared_runs import uncounted_runs
 from kgbench.plugins.harvest.sources import HarvestedSource
 from kgbench.rdf import queries
+from kgbench.record import reading
 from kgbench.scores import catalogue
 from kgbench.scores.declared import ScoreSet
 from kgbench.scores.reading import Score
@@ -41,11 +41,6 @@ COLUMNS = (
     Column("groups", "Groups", Kind.COUNT),
     Column("sources", "Score by group"),
     Column("apart", "Apart", Kind.SCORE),
-    Column("p_differ", "p of difference", Kind.P),
-)
-_TESTED = (
-    "Differences between groups are tested by Welch's test over dialogues as if they were "
-    "independent, with Holm's correction over pairs of groups."
 )
 _NAMED = 3  # most tasks and metrics that a note names
 
@@ -93,9 +88,7 @@ def combined_leaderboard(
     ``trust`` names the sources to include (name, address, base or key); without it, those are
     included that a trusted key vouched for. The score of a model is the mean over scores of the
     mean over all dialogues of all groups. ``apart`` is the largest difference between two groups on
-    a model, and ``p_differ`` the p-value of Welch's test of it (as if dialogues were independent),
-    with Holm's correction over the pairs of groups. Raises :class:`~kgbench.errors.QueryError` if
-    nothing is left.
+    a model. Raises :class:`~kgbench.errors.QueryError` if nothing is left.
     """
     notes: list[str] = []
     groups: list[GroupResults] = []
@@ -116,7 +109,6 @@ def combined_leaderboard(
         notes=(
             f"Groups: {', '.join(group.source for group in comparable)}.",
             *notes,
-            _TESTED,
         ),
         queries=("score-histograms", "answer-extractions"),
         context={
@@ -206,7 +198,6 @@ def _source_groups(
 
 
 def _without(store: Store, selection: Selection, runs: Collection[str]) -> Selection:
-    """Return a selection without the runs in the graphs ``runs``."""
     excluded = {str(row[1]) for row in queries.rows(store, "list-passes") if str(row[5]) in runs}
     return replace(
         selection,
@@ -242,7 +233,6 @@ def _comparable(
 
 
 def _difference(group: GroupResults, reference: GroupResults) -> str:
-    """Say in words how the scores of a group differ from those of ``reference``."""
     words = []
     for verb, more, less in (("has", group, reference), ("lacks", reference, group)):
         scores = sorted(more.cells - less.cells)
@@ -259,7 +249,6 @@ def _difference(group: GroupResults, reference: GroupResults) -> str:
 def _rows(
     chosen: list[GroupResults], notes: list[str]
 ) -> tuple[list[tuple[Value, ...]], dict[str, str]]:
-    """Return the rows of the table, best model first, and the IRIs of its models by name."""
     pooled: dict[tuple[str, frozenset[str]], _Pooled] = defaultdict(_Pooled)
     names: dict[str, str] = {}
     for group in chosen:
@@ -278,15 +267,16 @@ def _rows(
         how = ", ".join(sorted(s.rpartition("extraction/")[2] or "whole text" for s in steps))
         name = f"{names[model]} ({how})" if model in several else names[model]
         iris[name] = model
-        entries.append((name, _cells(parts), len(parts.standing.parts) == number_of_scores))
-    entries.sort(key=lambda entry: (not entry[2], -float(entry[1][0] or 0), entry[0]))
-    row_ranks = ranks([_score(row[0]) if is_complete else None for _, row, is_complete in entries])
-    rows = [(rank, name, *row) for rank, (name, row, _) in zip(row_ranks, entries, strict=True)]
+        standing = parts.standing
+        is_complete = len(standing.parts) == number_of_scores
+        entries.append((name, _cells(parts), standing.score, is_complete))
+    entries.sort(key=lambda entry: (not entry[3], -(entry[2] or 0), entry[0]))
+    row_ranks = ranks([score if is_complete else None for *_, score, is_complete in entries])
+    rows = [(rank, name, *row) for rank, (name, row, *_) in zip(row_ranks, entries, strict=True)]
     return rows, iris
 
 
 def _cells(pooled: _Pooled) -> tuple[Value, ...]:
-    """Return the cells of a model's row after its name."""
     standing = pooled.standing
     by_group = {source: part.score for source, part in sorted(pooled.parts.items())}
     scores_text = ", ".join(
@@ -301,30 +291,62 @@ def _cells(pooled: _Pooled) -> tuple[Value, ...]:
         len(by_group),
         scores_text,
         max(scores) - min(scores) if len(scores) > 1 else None,
-        _p_differ([part.pooled for part in pooled.parts.values()]),
     )
 
 
-def _p_differ(parts: Iterable[Histogram]) -> float | None:
-    """Return the smallest p-value of Welch's test between two groups, with Holm's correction."""
-    from scipy import stats  # type: ignore[import-untyped]
+@dataclass(frozen=True, slots=True)
+class PublishedRun:
+    """A run in the store of a source: its graph, and its original passes."""
 
-    from kgbench.statistics.significance import holm
+    source: str
+    store: Path
+    graph: str
+    passes: tuple[str, ...]
 
-    p_values = []
-    for first, second in combinations(parts, 2):
-        if min(first.n, second.n) < 2:  # noqa: PLR2004 - a variance needs two values
+    def scores(self) -> frozenset[tuple[Any, ...]]:
+        """Read how often each model reached each value of a metric on each task."""
+        with open_reader(str(self.store)) as store:
+            rows = queries.rows(store, "score-histograms", passGraph=list(self.passes))
+            return frozenset(tuple(row) for row in rows)
+
+
+def uncounted_runs(
+    sources: Collection[tuple[Path, HarvestedSource]], notes: list[str]
+) -> dict[str, set[str]]:
+    """Return the graphs of runs that do not count, by the name of the source; add notes on them.
+
+    Of several publications of a run with the same scores the first one counts. If a run is
+    published with different scores, none of them counts.
+    """
+    by_id: dict[str, list[PublishedRun]] = defaultdict(list)
+    for path, source in sources:
+        with open_reader(str(path / "store")) as store:
+            for run in _runs(path / "store", source.name, store):
+                by_id[run.graph.rpartition("/")[2]].append(run)
+    uncounted: dict[str, set[str]] = defaultdict(set)
+    for name, (first, *others) in by_id.items():
+        names = ", ".join(run.source for run in others)
+        if not others:
             continue
-        if not (first.sd or second.sd):
-            p_values.append(1.0 if first.mean == second.mean else 0.0)
-            continue
-        test = stats.ttest_ind_from_stats(
-            first.mean, first.sd, first.n, second.mean, second.sd, second.n, equal_var=False
-        )
-        p_values.append(float(test.pvalue))
-    corrected = [p for p in holm(p_values) if p is not None]
-    return min(corrected, default=None)
+        if len({run.scores() for run in (first, *others)}) > 1:
+            notes.append(
+                f"Left out: the run {name}, which {first.source} and {names} publish with "
+                "different scores: choose the right one with --trust."
+            )
+            others.append(first)
+        else:
+            notes.append(
+                f"Counted once, for {first.source}: the run {name}, also published by {names}."
+            )
+        for run in others:
+            uncounted[run.source].add(run.graph)
+    return uncounted
 
 
-def _score(value: Value) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _runs(path: Path, source: str, store: Store) -> Iterator[PublishedRun]:
+    passes: dict[str, list[str]] = defaultdict(list)
+    for _, graph, kind, _, _, run_graph, _ in queries.rows(store, "list-passes"):
+        if kind in reading.ORIGINAL:
+            passes[str(run_graph)].append(str(graph))
+    for run_graph, graphs in passes.items():
+        yield PublishedRun(source, path, run_graph, tuple(graphs))

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from kgbench import files
 from kgbench.errors import ResourceError
 from kgbench.signing.key_list import KeyEntry, standing
 
@@ -83,9 +84,7 @@ def read(folder: Path) -> HarvestedSource | None:
 def write(folder: Path, source: HarvestedSource) -> None:
     """Write the state of a source, atomically."""
     text = json.dumps(asdict(source), indent=1, ensure_ascii=False)
-    unfinished = folder / f".{STATE}.unfinished"
-    unfinished.write_text(text + "\n", encoding="utf-8")
-    unfinished.replace(folder / STATE)
+    files.write(folder / STATE, text + "\n")
 
 
 def all_sources(folder: Path) -> Iterator[tuple[Path, HarvestedSource]]:

@@ -4,12 +4,15 @@
 Every task label is an Inspect task (entry point ``inspect_ai``). Its samples are kgbench's cases,
 its solver holds the dialogue with kgbench's feedback prompts, and its scorer uses kgbench's judge.
 Judging runs in child processes with limits, as in ``kgbench run``. Tools of a case are offered
-natively (:mod:`kgbench.plugins.inspect.tools`). The metadata of samples and scores has all that
+natively by the same :class:`ToolTurns` as in ``kgbench run``; Inspect only forwards the calls
+(``tool_calls="none"``). The metadata of samples and scores has all that
 ``kgbench import inspect`` needs (:mod:`kgbench.plugins.inspect.samples`).
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -20,18 +23,20 @@ from typing import Any
 import anyio.to_thread
 import inspect_ai
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageTool, ChatMessageUser
 from inspect_ai.scorer import Score, mean, scorer, stderr
 from inspect_ai.solver import solver
+from inspect_ai.tool import ToolCallError, ToolDef, ToolParams
 
 from kgbench import clock
 from kgbench.connectors import declared
+from kgbench.engine.tool_turns import ToolTurns, TurnResult
 from kgbench.errors import EvaluationError, TaskError
-from kgbench.execution import frames, pools
-from kgbench.execution.judging import JudgeLimits, judge_batch
+from kgbench.execution import frames, judging, pools
+from kgbench.execution.judging import JudgeLimits, ToolRequest, answer_batch, judge_batch
 from kgbench.execution.pools import executor
 from kgbench.model import Call, Case, Dialogue, Outcome, Reply, TaskClass, Turn, Usage, Verdict
 from kgbench.nearest import nearest
-from kgbench.plugins.inspect import tools as inspect_tools
 from kgbench.plugins.inspect.logs import SCORER
 from kgbench.plugins.inspect.samples import (
     CASE,
@@ -41,13 +46,120 @@ from kgbench.plugins.inspect.samples import (
     VERDICTS,
     CaseIdentity,
     case_count,
+    error_type,
     read_turn,
     turn_as_json,
 )
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue, tool_prompts
-from kgbench.tool_calls import TOOL_RESULTS
-from kgbench.tools import wording
+from kgbench.tool_calls import TOOL_RESULTS, Tool, ToolCall, ToolResult, ToolUse
+from kgbench.tools import budget, wording
+
+
+def offered_tools(case: Case, label: str) -> tuple[Tool, ...]:
+    """Return the tools that ``case`` offers; most cases offer none.
+
+    Raises :class:`~kgbench.errors.TaskError` if dollars are limited, because Inspect has no prices.
+    """
+    tools = tool_prompts.tools_of(case)
+    if tools and budget.limits_dollars(case.parameters):
+        raise TaskError(
+            f"{label} limits the dollars of a dialogue, which cannot be counted in Inspect: use "
+            "'kgbench run', and export the dialogues with 'kgbench export inspect'"
+        )
+    return tools
+
+
+def definitions(tools: Sequence[Tool]) -> list[Any]:
+    """Convert tools to Inspect's definitions."""
+    return [
+        ToolDef(
+            _never_executed(),
+            name=tool.name,
+            description=tool.description,
+            parameters=_parameters(tool),
+        )
+        for tool in tools
+    ]
+
+
+def answer_text(output: Any) -> str:
+    """Return the text of an answer with its tool calls, in the form that kgbench records."""
+    calls = (output.message.tool_calls or ()) if output.choices else ()
+    return wording.with_calls(output.completion, [_call(call) for call in calls])
+
+
+def messages(uses: Sequence[ToolUse], prompt: str) -> list[Any]:
+    """Return the next messages to the model: the results of its calls, followed by ``prompt``.
+
+    ``prompt`` is the note about the budget or the feedback of a judge, without result blocks.
+    """
+    result = [
+        ChatMessageTool(
+            content=wording.result_text(use.result),
+            tool_call_id=use.call.id,
+            function=use.call.name,
+            error=_error(use.result),
+        )
+        for use in uses
+    ]
+    if not result:
+        return [ChatMessageUser(content=prompt)]
+    result[-1].content = f"{result[-1].content}\n{prompt}"
+    return result
+
+
+class Tools:
+    """The tools of a dialogue, used in the processes of a pool under the usual limits."""
+
+    def __init__(self, case: Case, tools: Sequence[Tool], pool: Executor) -> None:
+        self._turns = ToolTurns(case, tools, _JudgePool(pool), native=True)
+
+    async def use(self, dialogue: Dialogue) -> TurnResult:
+        """Use the tools that the last answer calls; call this once per answer.
+
+        This runs in a thread, because Inspect's event loop may not be that of asyncio.
+        """
+        return await anyio.to_thread.run_sync(lambda: asyncio.run(self._turns.use(dialogue)))
+
+
+class _JudgePool:
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+
+    async def use(self, request: ToolRequest) -> judging.ToolRun:
+        future = self._pool.submit(answer_batch, [request], JudgeLimits())
+        (tool_run,) = await asyncio.wrap_future(future)
+        assert isinstance(tool_run, judging.ToolRun)
+        return tool_run
+
+
+def _parameters(tool: Tool) -> Any:
+    """Return the schema of the arguments; Inspect requires a description of each parameter."""
+    parameters = ToolParams.model_validate(dict(tool.parameters))
+    for name, schema in parameters.properties.items():
+        schema.description = schema.description or name
+    return parameters
+
+
+def _call(call: Any) -> ToolCall:
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    return ToolCall(call.function, arguments, call.id, call.parse_error)
+
+
+def _error(result: ToolResult) -> Any:
+    kind: Any = error_type(result)
+    return None if kind is None else ToolCallError(kind, wording.result_text(result))
+
+
+def _never_executed() -> Any:
+    """Return a new function for each tool, because Inspect stores the definition on it."""
+
+    async def execute(**_: Any) -> str:
+        raise EvaluationError("the tools of kgbench are not used by Inspect itself")
+
+    return execute
+
 
 SUITE = "kgbench-1"
 ITERATIONS = 10
@@ -70,7 +182,7 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
         case = identity.case(label)
         prompt = catalogue.module(labelled.task_class).prompt(case)
         metadata: dict[str, Any] = {CASE: identity.as_json()}
-        if tools := inspect_tools.offered_tools(case, label):
+        if tools := offered_tools(case, label):
             prompt = tool_prompts.prompt(case, prompt, tools, native=True)
             metadata[PROTOCOL] = declared.NATIVE
         # No target, so that logs do not reveal reference answers and can be published.
@@ -91,9 +203,9 @@ def _dialogue() -> Any:
     async def solve(state: Any, generate: Callable[..., Any]) -> Any:
         identity = CaseIdentity.read(state.metadata[CASE], state.sample_id)
         case, task_class = identity.case(identity.label), _class_of(identity)
-        offered = inspect_tools.offered_tools(case, identity.label)
-        tools = inspect_tools.Tools(case, offered, _pool()) if offered else None
-        state.tools = inspect_tools.definitions(offered)
+        offered = offered_tools(case, identity.label)
+        tools = Tools(case, offered, _pool()) if offered else None
+        state.tools = definitions(offered)
         dialogue_so_far = _dialogue_of(case, [])
         prompt, feedback = state.messages[-1].text, None
         while True:
@@ -113,13 +225,13 @@ def _dialogue() -> Any:
                 return state
             if tool_run is not None and tool_run.prompt is not None:
                 prompt, feedback = tool_run.prompt, TOOL_RESULTS
-                state.messages += inspect_tools.messages(uses, wording.split_results(prompt)[1])
+                state.messages += messages(uses, wording.split_results(prompt)[1])
                 continue
             verdict = (await _judged(case, dialogue_so_far))[-1]
             if verdict.next_prompt is None or len(dialogue_so_far.judged) == task_class.max_rounds:
                 return state
             prompt, feedback = verdict.next_prompt, verdict.feedback
-            state.messages += inspect_tools.messages(uses, prompt)
+            state.messages += messages(uses, prompt)
 
     return solve
 
@@ -183,7 +295,7 @@ def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> 
         tokens = Usage(charged, usage.output_tokens, read, usage.reasoning_tokens)
     stop = output.stop_reason if output.choices else None
     reply = Reply(
-        text=inspect_tools.answer_text(output),
+        text=answer_text(output),
         usage=tokens,
         model=output.model or None,
         finish_reason=stop,
@@ -207,7 +319,6 @@ def _class_of(identity: CaseIdentity) -> TaskClass:
 
 
 def _dialogue_of(case: Case, turns: Sequence[Turn]) -> Dialogue:
-    """Build a dialogue about ``case`` that is not in any store."""
     return Dialogue("", "", "", "", case.suite, case.iri, 0, case.digest, tuple(turns))
 
 
@@ -220,7 +331,6 @@ async def _judged(case: Case, record: Dialogue) -> list[Verdict]:
 
 @cache
 def _pool() -> Executor:
-    """Return the pool of judging processes for all tasks, with one process per processor."""
     return executor("local")
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from kgbench.cli import export_options, options
 from kgbench.cli.export_options import OutFolder, Run, Source
 from kgbench.cli.interruption import end_after
-from kgbench.cli.messages import count
+from kgbench.cli.messages import count, report
 from kgbench.cli.option_groups import grouped
 
 if TYPE_CHECKING:
@@ -47,14 +46,10 @@ def import_logs(
         for file in files:
             log = logs.read_run(log_files.read(file, budget), opened.iris)
             results.append((load(opened, log.run), log.without_answer))
-            if not json_:
-                typer.echo(_line(*results[-1]))
         location = opened.location
-    if json_:
-        runs = [{**summary.as_json(), "without_answer": skipped} for summary, skipped in results]
-        typer.echo(json.dumps({"store": location, "runs": runs}, indent=2))
-        return
-    typer.echo(f"store  {location}")
+    runs = [{**summary.as_json(), "without_answer": skipped} for summary, skipped in results]
+    lines = [*(_line(*result) for result in results), f"store  {location}"]
+    report({"store": location, "runs": runs}, lines, json_=json_)
 
 
 def _line(summary: Summary, skipped: int) -> str:

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 from importlib.metadata import version
 from itertools import groupby
 
@@ -33,8 +33,10 @@ from kgbench.tools import arguments, wording
 from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
 
 _SEED = re.compile(r"kgb:randomSeed (\d+)")
-_STOPS: Mapping[str, str] = {"length": "max_tokens", "tool_calls": "tool_calls"}
-_KNOWN_STOPS = ("stop", "max_tokens", "model_length", "tool_calls", "content_filter")
+_STOPS = {name: name for name in ("stop", "max_tokens", "model_length", "content_filter")}
+_STOPS |= {"length": "max_tokens", "tool_calls": "tool_calls"}
+# Sampling parameters with the same name in Inspect's generation config.
+_GENERATE = frozenset(("temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty"))
 
 
 def logs(run: OutgoingRun) -> dict[str, Json]:
@@ -50,27 +52,23 @@ def logs(run: OutgoingRun) -> dict[str, Json]:
     by_name = {}
     complete = [d for d in run.dialogues if d.ended and run.verdicts[d.iri] and all_answered(d)]
     for (model, task), group in groupby(complete, key=lambda d: (d.model, d.task)):
-        label, name = run.catalogue.required(task, SKOS.notation), _model(run, model)
-        by_name[f"{slug(name)}_{slug(label)}.json"] = _log(run, model, task, list(group))
+        name = run.catalogue.required(model, RDFS.label)
+        label = run.catalogue.required(task, SKOS.notation)
+        by_name[f"{slug(name)}_{slug(label)}.json"] = _log(run, name, label, list(group))
     return by_name
 
 
-def _model(run: OutgoingRun, model: str) -> str:
-    return run.catalogue.required(model, RDFS.label)
-
-
-def _log(run: OutgoingRun, model: str, task: str, dialogues: Sequence[Dialogue]) -> Json:
-    label = run.catalogue.required(task, SKOS.notation)
+def _log(run: OutgoingRun, name: str, label: str, dialogues: Sequence[Dialogue]) -> Json:
+    model, task = dialogues[0].model, dialogues[0].task
     identity = digest(f"{run.info.iri} {model} {task}")
-    samples = [
-        sample
-        for dialogue, (case_identity, epoch) in zip(
-            dialogues, _places(run, task, dialogues), strict=True
-        )
-        for sample in (_sample(run, dialogue, case_identity, epoch),)
-    ]
-    sampling = run.catalogue.data(model, KGB.sampling)
-    kinds = (int, float, str)
+    known = _cases(run, label, dialogues)
+    epochs: Counter[str] = Counter()
+    made = []
+    for dialogue in dialogues:
+        epochs[dialogue.case] += 1
+        case = known.get(dialogue.case)
+        made.append(_sample(run, dialogue, name, case) | {"epoch": epochs[dialogue.case]})
+    sampling = run.catalogue.data(model, KGB.sampling).items()
     return {
         "version": 2,
         "status": "success",
@@ -81,82 +79,56 @@ def _log(run: OutgoingRun, model: str, task: str, dialogues: Sequence[Dialogue])
             "task": f"kgbench/{label}",
             "task_id": digest(f"{identity} task")[:22],
             "task_version": run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion) or "0",
-            "dataset": {"name": label, "samples": len(samples)},
-            "model": _model(run, model),
+            "dataset": {"name": label, "samples": len(made)},
+            "model": name,
             "model_generate_config": {
-                k: v for k, v in sampling.items() if type(v) in kinds and k in _GENERATE
+                k: v for k, v in sampling if type(v) in (int, float, str) and k in _GENERATE
             },
             "config": {},
             "packages": {"kgbench": version("kgbench")},
             "metadata": {"run": run.info.iri, "passes": [pass_.iri for pass_ in run.passes]},
         },
         "stats": {
-            "started_at": min(map(_started, dialogues)).isoformat(),
-            "completed_at": max(map(_ended, dialogues)).isoformat(),
+            "started_at": min(d.started for d in dialogues if d.started).isoformat(),
+            "completed_at": max(d.ended for d in dialogues if d.ended).isoformat(),
         },
-        "results": {
-            "total_samples": len(samples),
-            "completed_samples": len(samples),
-            "scores": [],
-        },
-        "samples": samples,
+        "results": {"total_samples": len(made), "completed_samples": len(made), "scores": []},
+        "samples": made,
     }
 
 
-# Sampling parameters with the same name in Inspect's generation config.
-_GENERATE = frozenset(("temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty"))
-
-
-def _places(
-    run: OutgoingRun, task: str, dialogues: Sequence[Dialogue]
-) -> Iterator[tuple[samples.CaseIdentity | None, int]]:
-    """Yield the case of each dialogue, and the number of dialogues so far with that case."""
-    known = _cases(run, task, dialogues)
-    times: Counter[str] = Counter()
-    for dialogue in dialogues:
-        times[dialogue.case] += 1
-        yield known.get(dialogue.case), times[dialogue.case]
-
-
 def _cases(
-    run: OutgoingRun, task: str, dialogues: Sequence[Dialogue]
-) -> dict[str, samples.CaseIdentity]:
+    run: OutgoingRun, label: str, dialogues: Sequence[Dialogue]
+) -> Mapping[str, samples.CaseIdentity]:
     """Return the cases that can be generated again, by IRI."""
-    label = run.catalogue.required(task, SKOS.notation)
-    current = catalogue.labelled_tasks().get(label)
-    version_ = run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion)
-    same = current is not None and current.version == version_
-    if (
-        current is None
-        or not same
-        or current.parameters != run.catalogue.data(task, KGB.parameters)
-    ):
+    task, current = dialogues[0].task, catalogue.labelled_tasks().get(label)
+    recorded = run.catalogue.value(run.class_of(task), SCHEMA.softwareVersion)
+    parameters = run.catalogue.data(task, KGB.parameters)
+    if current is None or (current.version, current.parameters) != (recorded, parameters):
         return {}
+    # The seed of generated cases is the same in all sessions of a run.
+    plans = run.statements.instances(KGB.Configuration)
+    texts = (run.statements.value(plan, PROV.value) or "" for plan in plans)
+    seed = next((int(match[1]) for text in texts if (match := _SEED.search(text))), 0)
     suite = run.info.suite.rpartition("/")[2]
     number = 1 + max(dialogue.iteration for dialogue in dialogues)
     try:
-        cases = catalogue.module(current.task_class).cases(current, suite, _seed(run), number)
+        cases = catalogue.module(current.task_class).cases(current, suite, seed, number)
     except TaskError:  # the suite does not generate its cases
         return {}
     return {
         run.published(cases[k].iri): samples.CaseIdentity(
-            label, current.version, suite, _seed(run), k, cases[k].digest
+            label, current.version, suite, seed, k, cases[k].digest
         )
         for k in range(min(number, len(cases)))
     }
 
 
-def _seed(run: OutgoingRun) -> int:
-    """Return the seed of generated cases, which is the same in all sessions of a run."""
-    for configuration in run.statements.instances(KGB.Configuration):
-        if match := _SEED.search(run.statements.value(configuration, PROV.value) or ""):
-            return int(match[1])
-    return 0
-
-
 def _sample(
-    run: OutgoingRun, dialogue: Dialogue, identity: samples.CaseIdentity | None, epoch: int
+    run: OutgoingRun, dialogue: Dialogue, model: str, identity: samples.CaseIdentity | None
 ) -> dict[str, Json]:
+    assert dialogue.started is not None
+    assert dialogue.ended is not None
     turns = [_turn(turn) for turn in dialogue.turns]
     metadata: dict[str, Json] = {"dialogue": dialogue.iri}
     if identity is not None:
@@ -164,68 +136,43 @@ def _sample(
         metadata[samples.TURNS] = [samples.turn_as_json(turn) for turn in turns]
     if dialogue.tool_protocol is not None:
         metadata[samples.PROTOCOL] = dialogue.tool_protocol
-    model = _model(run, dialogue.model)
     messages = list(_messages(turns, model))
     last = next(m for m in reversed(messages) if m["role"] == "assistant")
-    stop = turns[-1].calls[-1].reply
-    reason = _stop(None if stop is None else stop.finish_reason)
+    reply = turns[-1].calls[-1].reply
+    reason = (None if reply is None else reply.finish_reason) or "stop"
+    choice = {"message": last, "stop_reason": _STOPS.get(reason, "unknown")}
     return {
         "id": dialogue.case if identity is None else f"{identity.index}",
-        "epoch": epoch,
         "input": turns[0].prompt,
         "target": "",
         "messages": messages,
-        "output": {
-            "model": model,
-            "choices": [{"message": last, "stop_reason": reason}],
-        },
+        "output": {"model": model, "choices": [choice]},
         "scores": {SCORER: _score(run, dialogue.iri, turns)},
         "metadata": metadata,
-        "total_time": (_ended(dialogue) - _started(dialogue)).total_seconds(),
+        "total_time": (dialogue.ended - dialogue.started).total_seconds(),
     }
-
-
-def _started(dialogue: Dialogue) -> datetime:
-    assert dialogue.started is not None
-    return dialogue.started
-
-
-def _ended(dialogue: Dialogue) -> datetime:
-    assert dialogue.ended is not None
-    return dialogue.ended
-
-
-def _stop(reason: str | None) -> str:
-    stop = _STOPS.get(reason or "", reason or "stop")
-    return stop if stop in _KNOWN_STOPS else "unknown"
 
 
 def _score(run: OutgoingRun, dialogue: str, turns: Sequence[Turn]) -> dict[str, Json]:
     """Return the scores of the dialogue (or of its one answer), with the verdict on each answer."""
-    by_round = {evaluation.round: evaluation for evaluation in run.verdicts[dialogue]}
-    whole = by_round.get(None) or run.verdicts[dialogue][-1]
+
+    def named(scores: Mapping[str, float]) -> dict[str, float]:
+        return {run.metrics[metric][0]: value for metric, value in scores.items()}
+
+    evaluations = run.verdicts[dialogue]  # of each round in order, then of the whole
     verdicts = []
-    for number in sorted(k for k in by_round if k is not None):
-        evaluation = by_round[number]
-        later = turns[number + 1] if number + 1 < len(turns) else None
-        verdict = Verdict(
-            _named(run, evaluation.scores),
-            evaluation.infos,
-            evaluation.outcome,
-            None if later is None else later.prompt,
-            None if later is None else later.feedback,
-        )
+    for evaluation in (one for one in evaluations if one.round is not None):
+        assert evaluation.round is not None
+        later = turns[evaluation.round + 1 :]
+        feedback = (later[0].prompt, later[0].feedback) if later else (None, None)
+        verdict = Verdict(named(evaluation.scores), evaluation.infos, evaluation.outcome, *feedback)
         verdicts.append(frames.verdict_to_json(verdict))
     return {
-        "value": _named(run, whole.scores),
+        "value": named(evaluations[-1].scores),
         "answer": turns[-1].answer,
-        "explanation": whole.outcome.value,
+        "explanation": evaluations[-1].outcome.value,
         "metadata": {samples.VERDICTS: verdicts},
     }
-
-
-def _named(run: OutgoingRun, scores: Mapping[str, float]) -> dict[str, float]:
-    return {run.metrics[metric][0]: value for metric, value in scores.items()}
 
 
 def _turn(turn: Turn) -> Turn:
@@ -234,24 +181,19 @@ def _turn(turn: Turn) -> Turn:
     reply = call.reply
     assert reply is not None
     answer = replace(reply, text=reply.answer, extracted=None, reasoning=disclosed(reply.reasoning))
-    return Turn(
-        disclosed(turn.prompt) or "",
-        (Call(call.started, call.ended, answer),),
-        turn.feedback,
-        tuple(map(_use, turn.uses)),
+    uses = tuple(
+        replace(
+            use,
+            call=replace(use.call, arguments=disclosed(use.call.arguments) or ""),
+            result=replace(use.result, text=disclosed(use.result.text) or ""),
+        )
+        for use in turn.uses
     )
-
-
-def _use(use: ToolUse) -> ToolUse:
-    return replace(
-        use,
-        call=replace(use.call, arguments=disclosed(use.call.arguments) or ""),
-        result=replace(use.result, text=disclosed(use.result.text) or ""),
-    )
+    answered = Call(call.started, call.ended, answer)
+    return Turn(disclosed(turn.prompt) or "", (answered,), turn.feedback, uses)
 
 
 def _messages(turns: Sequence[Turn], model: str) -> Iterator[dict[str, Json]]:
-    """Yield the messages of Inspect: prompts, answers with tool calls, and tool results."""
     before: list[tuple[str, ToolUse]] = []
     for k, turn in enumerate(turns):
         results, note = wording.split_results(turn.prompt) if before else ([], turn.prompt)
@@ -260,15 +202,9 @@ def _messages(turns: Sequence[Turn], model: str) -> Iterator[dict[str, Json]]:
         yield {"role": "user", "content": note, "source": "input"}
         before = [(use.call.id or f"call_{k}_{i}", use) for i, use in enumerate(turn.uses)]
         text, _ = wording.split_calls(turn.answer or "")
-        message: dict[str, Json] = {
-            "role": "assistant",
-            "content": text,
-            "source": "generate",
-            "model": model,
-        }
-        if before:
-            message["tool_calls"] = [_call(name, use) for name, use in before]
-        yield message
+        said: dict[str, Json] = {"role": "assistant", "content": text, "source": "generate"}
+        calls = {"tool_calls": [_call(name, use) for name, use in before]} if before else {}
+        yield said | {"model": model} | calls
     yield from (_result(name, use) for name, use in before)
 
 
@@ -282,13 +218,6 @@ def _call(name: str, use: ToolUse) -> dict[str, Json]:
 
 
 def _result(name: str, use: ToolUse) -> dict[str, Json]:
-    message: dict[str, Json] = {
-        "role": "tool",
-        "content": use.result.text,
-        "tool_call_id": name,
-        "function": use.call.name,
-    }
-    kind = samples.error_type(use.result)
-    if kind is not None:
-        message["error"] = {"type": kind, "message": use.result.text}
-    return message
+    text, kind = use.result.text, samples.error_type(use.result)
+    message = {"role": "tool", "content": text, "tool_call_id": name, "function": use.call.name}
+    return message if kind is None else message | {"error": {"type": kind, "message": text}}

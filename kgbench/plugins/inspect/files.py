@@ -11,6 +11,7 @@ import importlib
 import io
 import json
 import math
+import re
 import struct
 import zipfile
 import zlib
@@ -80,7 +81,9 @@ def _read_archive(name: str, content: bytes, budget: Budget) -> tuple[dict[str, 
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {member.filename: member for member in archive.infolist()}
-            samples = [filename for filename in members if _is_sample(filename)]
+            samples = [
+                filename for filename in members if re.fullmatch(r"samples/.*[.]json", filename)
+            ]
             if "header.json" not in members:
                 raise ImportRefused(
                     f"{name}: no log of Inspect AI, or of an evaluation that never ended: the "
@@ -88,7 +91,7 @@ def _read_archive(name: str, content: bytes, budget: Budget) -> tuple[dict[str, 
                 )
             if len(samples) > MAX_SAMPLES:
                 raise ImportRefused(f"{name}: {len(samples)} samples are too many for one log")
-            selected = [members[filename] for filename in ("header.json", *samples)]
+            selected = [members[member] for member in ("header.json", *samples)]
             if sum(member.file_size for member in selected) > MAX_BYTES:
                 raise ImportRefused(
                     f"{name}: it holds more than the {MAX_BYTES} bytes that are read"
@@ -101,10 +104,6 @@ def _read_archive(name: str, content: bytes, budget: Budget) -> tuple[dict[str, 
         raise ImportRefused(f"{name}: the archive is damaged ({error})") from error
     except RuntimeError as error:
         raise ImportRefused(f"{name}: the archive is encrypted; logs are not") from error
-
-
-def _is_sample(name: str) -> bool:
-    return name.startswith("samples/") and name.endswith(".json")
 
 
 def _read_members(

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from kgbench.errors import ImportRefused
 from kgbench.evaluation import scores_by_iri
-from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
-from kgbench.model import Case, Dialogue, Evaluation, Json, ModelSetup, Task, TaskClass, Verdict
+from kgbench.importers.llm_kg_bench import ImportedRun, Item
+from kgbench.importers.published_runs import PublishedRun
+from kgbench.model import Case, Dialogue, Evaluation, Json, ModelSetup, Task, TaskClass
 from kgbench.plugins.inspect.files import Log
 from kgbench.plugins.inspect.samples import (
     CASE,
@@ -30,9 +31,8 @@ from kgbench.plugins.inspect.samples import (
     read_verdict,
 )
 from kgbench.rdf import canonical_json, digest
-from kgbench.record.recorder import Recorder
 from kgbench.software import Software
-from kgbench.store.iris import Iris, id_from, slug
+from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
 
 SCORER = "kgbench_scores"
@@ -62,9 +62,10 @@ def read_run(log: Log, iris: Iris) -> ImportedLog:
     if len(suites) > 1:
         raise ImportRefused(f"{log.name}: it mixes the suites {', '.join(sorted(suites))}")
     # Only what is read: both formats of a log must give the same run.
+    ids = [log.header["eval"].get(name) for name in ("eval_id", "task_id", "created", "model")]
     content = [[s.get(name) for name in ("id", "epoch", "metadata", "scores")] for s in log.samples]
-    identity = digest(canonical_json([_log_ids(log), _plain(content)]))
-    conversion = _Conversion(log, iris, suites.pop(), id_from(f"inspect/{identity}"))
+    identity = digest(canonical_json([ids, _plain(content)]))
+    conversion = _Conversion(log, iris, suites.pop(), identity)
     items = [
         item
         for sample, sample_case in zip(log.samples, sample_cases, strict=True)
@@ -74,7 +75,7 @@ def read_run(log: Log, iris: Iris) -> ImportedLog:
         raise ImportRefused(
             f"{log.name}: none of its {len(sample_cases)} samples has an answer and scores"
         )
-    return ImportedLog(conversion.run(identity, items), len(sample_cases) - len(items))
+    return ImportedLog(conversion.imported(items), len(sample_cases) - len(items))
 
 
 def _sample_case(log: Log, sample: Mapping[str, Json]) -> CaseIdentity:
@@ -94,10 +95,6 @@ def _sample_name(log: Log, sample: Mapping[str, Json]) -> str:
     )
 
 
-def _log_ids(log: Log) -> list[Json]:
-    return [log.header["eval"].get(name) for name in ("eval_id", "task_id", "created", "model")]
-
-
 def _plain(value: Json) -> Json:
     """Replace floats by text, because canonical JSON does not allow ``NaN``."""
     if isinstance(value, dict):
@@ -107,54 +104,30 @@ def _plain(value: Json) -> Json:
     return repr(value) if isinstance(value, float) else value
 
 
-@dataclass(slots=True)
 class _Conversion:
-    log: Log
-    iris: Iris
-    suite: str
-    run_id: str
-    tasks: dict[str, Task] = field(default_factory=dict)
-    cases: dict[str, Case] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    iterations: Counter[str] = field(default_factory=Counter)
-    model: ModelSetup = field(init=False)
-    recorder: Recorder = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.model = _model(self.log, self.iris)
-        self.recorder = Recorder(self.iris, self.run_id, self.pass_id)
-
-    @property
-    def pass_id(self) -> str:
-        return id_from(f"{self.run_id}/published")
-
-    def run(
-        self, identity: str, items: list[tuple[Dialogue, tuple[Evaluation, ...]]]
-    ) -> ImportedRun:
-        started = [dialogue.started for dialogue, _ in items if dialogue.started is not None]
-        ended = [dialogue.ended for dialogue, _ in items if dialogue.ended is not None]
-        return ImportedRun(
-            source=self.log.name,
-            digest=identity,
-            generation=1,
-            suite=self.suite,
-            run_id=self.run_id,
-            pass_id=self.pass_id,
-            started=min(started),
-            ended=max(ended),
-            software=_software(self.log),
-            tasks=self.tasks,
-            cases=self.cases,
-            versions=self.versions,
-            models={self.model.iri: ImportedModel(self.model, (self.model.model_id,))},
-            undeclared_metrics={},
-            items=tuple(items),
+    def __init__(self, log: Log, iris: Iris, suite: str, identity: str) -> None:
+        self._log = log
+        self._tasks: dict[str, Task] = {}
+        self._cases: dict[str, Case] = {}
+        self._iterations: Counter[str] = Counter()
+        self._run = PublishedRun(
+            iris,
+            suite,
+            _model(log, iris),
+            _software(log),
+            source=log.name,
+            content=identity,
+            identity=f"inspect/{identity}",
         )
 
-    def item(
-        self, sample: Mapping[str, Json], identity: CaseIdentity
-    ) -> tuple[Dialogue, tuple[Evaluation, ...]] | None:
-        source = _sample_name(self.log, sample)
+    def imported(self, items: list[Item]) -> ImportedRun:
+        started = [dialogue.started for dialogue, _ in items if dialogue.started is not None]
+        ended = [dialogue.ended for dialogue, _ in items if dialogue.ended is not None]
+        tasks, cases = self._tasks.values(), self._cases.values()
+        return self._run.imported(tasks, cases, items, started=min(started), ended=max(ended))
+
+    def item(self, sample: Mapping[str, Json], identity: CaseIdentity) -> Item | None:
+        source = _sample_name(self._log, sample)
         task, case = identity.task(source), identity.case(source)
         score = _object_field(sample, "scores", source).get(SCORER)
         turns = sample["metadata"].get(TURNS)
@@ -163,31 +136,25 @@ class _Conversion:
         if not isinstance(turns, list) or not isinstance(score, dict):
             raise ImportRefused(f"{source}: its turns or scores are not as kgbench writes them")
         task_class = catalogue.task_class(task.task_class)
-        self.tasks.setdefault(task.iri, task)
-        self.cases.setdefault(case.iri, case)
-        self.versions.setdefault(case.iri, task.version)
-        iteration = self.iterations[task.label]
-        self.iterations[task.label] += 1
-        planned = digest(canonical_json([self.run_id, identity.as_json(), iteration]))
-        dialogue = Dialogue(
-            iri=self.recorder.dialogue_iri(self.model.label, task.label, iteration, planned),
-            run=self.recorder.run,
-            model=self.model.iri,
-            task=task.iri,
-            suite=self.iris.mint("suite", suite=self.suite),
-            case=case.iri,
-            iteration=iteration,
-            digest=planned,
-            turns=tuple(read_turn(turn, f"{source}: turn {k}") for k, turn in enumerate(turns)),
+        self._tasks.setdefault(task.iri, task)
+        self._cases.setdefault(case.iri, case)
+        iteration = self._iterations[task.label]
+        self._iterations[task.label] += 1
+        dialogue = self._run.dialogue(
+            task,
+            case,
+            iteration,
+            [self._run.id, identity.as_json(), iteration],
+            turns=[read_turn(turn, f"{source}: turn {k}") for k, turn in enumerate(turns)],
             started=moment(turns[0].get("started"), source),
             ended=moment(turns[-1].get("ended"), source),
             tool_protocol=read_protocol(sample["metadata"], source),
         )
         if (answers := len(dialogue.judged)) > task_class.max_rounds:
             raise ImportRefused(f"{source}: {answers} answers are more than the task takes")
-        return dialogue, self.evaluations(task_class, dialogue, score, source)
+        return dialogue, self._evaluations(task_class, dialogue, score, source)
 
-    def evaluations(
+    def _evaluations(
         self, task_class: TaskClass, dialogue: Dialogue, score: Mapping[str, Json], source: str
     ) -> tuple[Evaluation, ...]:
         values = _object_field(score, "metadata", source).get(VERDICTS)
@@ -204,49 +171,30 @@ class _Conversion:
             score.get("value"), names if has_rounds else declared, f"{source}: its score"
         )
         if not has_rounds:
-            verdicts[-1] = _with_scores(verdicts[-1], scores)
-        rounds = zip(dialogue.judged, verdicts, strict=True)
-        results = [self._evaluation(task_class, dialogue, k, v, v.scores) for k, v in rounds]
-        if has_rounds:
-            results.append(
-                self._evaluation(task_class, dialogue, None, _final_verdict(verdicts), scores)
+            verdicts[-1] = replace(verdicts[-1], scores=scores)
+        results = [
+            self._run.evaluation(
+                dialogue,
+                k,
+                verdict.outcome,
+                scores_by_iri(task_class, verdict.scores),
+                verdict.infos,
             )
+            for k, verdict in zip(dialogue.judged, verdicts, strict=True)
+        ]
+        if has_rounds:  # the first verdict without scores, else the last one
+            final = next((v for v in verdicts if not v.scores), verdicts[-1])
+            count = {"multiShotCount": len(dialogue.turns)}
+            by_metric = scores_by_iri(task_class, scores)
+            results.append(self._run.evaluation(dialogue, None, final.outcome, by_metric, count))
         return tuple(results)
-
-    def _evaluation(
-        self,
-        task_class: TaskClass,
-        dialogue: Dialogue,
-        k: int | None,
-        verdict: Verdict,
-        scores: Mapping[str, float],
-    ) -> Evaluation:
-        count = {"multiShotCount": len(dialogue.turns)}
-        return Evaluation(
-            iri=self.recorder.evaluation_iri(dialogue.iri, k),
-            dialogue=dialogue.iri,
-            round=k,
-            outcome=verdict.outcome,
-            scores=scores_by_iri(task_class, dict(scores)),
-            infos=count if k is None else verdict.infos,
-        )
 
 
 def _object_field(value: Mapping[str, Json], field: str, source: str) -> Mapping[str, Json]:
-    """Return the object in a field, or an empty one if the field is missing."""
     part = value.get(field)
     if part is not None and not isinstance(part, dict):
         raise ImportRefused(f"{source}: '{field}' is not an object")
     return part or {}
-
-
-def _with_scores(verdict: Verdict, scores: Mapping[str, float]) -> Verdict:
-    return Verdict(scores, verdict.infos, verdict.outcome, verdict.next_prompt, verdict.feedback)
-
-
-def _final_verdict(verdicts: list[Verdict]) -> Verdict:
-    """Return the first verdict without scores, else the last one."""
-    return next((v for v in verdicts if not v.scores), verdicts[-1])
 
 
 def _model(log: Log, iris: Iris) -> ModelSetup:
@@ -273,7 +221,6 @@ def _model(log: Log, iris: Iris) -> ModelSetup:
 
 
 def _software(log: Log) -> Software:
-    """Return Inspect AI in the version that wrote the log."""
     packages = log.header["eval"].get("packages")
     version = packages.get("inspect_ai") if isinstance(packages, dict) else None
     is_valid = isinstance(version, str) and _VERSION.fullmatch(version)

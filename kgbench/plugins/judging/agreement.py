@@ -22,7 +22,10 @@ from kgbench.analysis.verdicts import (
     verdicts,
 )
 from kgbench.model import Outcome
-from kgbench.plugins.judging.coefficients import (
+from kgbench.scores import catalogue
+from kgbench.scores.inference import inference
+from kgbench.scores.selection import Selection
+from kgbench.statistics.rater_agreement import (
     AgreementEstimate,
     Coefficient,
     Ratings,
@@ -33,9 +36,6 @@ from kgbench.plugins.judging.coefficients import (
     krippendorff_alpha,
     percent_agreement,
 )
-from kgbench.scores import catalogue
-from kgbench.scores.inference import inference
-from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
 
@@ -88,12 +88,7 @@ class JudgeGrouping(StrEnum):
     POSITION = "position"
 
 
-@analysis(
-    "agreement",
-    Purpose.JUDGES,
-    reads=("judge-passes",),
-    figure="kgbench.plugins.judging.agreement_map:AGREEMENT",
-)
+@analysis("agreement", Purpose.JUDGES, reads=("judge-passes",))
 def agreement(
     store: Store,
     selection: Selection,
@@ -172,7 +167,6 @@ def _rater_sets(judges: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _names(raters: Sequence[str], models: catalogue.Models) -> tuple[str, str]:
-    """Return the names that tables give to a rater and to the raters it is compared with."""
     if len(raters) > _PAIR:
         return ALL_JUDGES, "each other"
     first, second = raters
@@ -248,7 +242,6 @@ def _position(judgement: Judgement) -> str:
 def _row(
     items: Sequence[Judgement], raters: Sequence[str], samples: int, seed: int
 ) -> tuple[Value, ...] | None:
-    """Return the values of a row; ``None`` where no item has two of the ratings."""
     table = _ratings(items, raters)
     cases = [judgement.first.cluster for judgement in items]
 

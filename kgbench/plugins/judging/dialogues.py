@@ -46,7 +46,9 @@ def judgeable_dialogues(store: Store, run: RunInfo, chosen: Selection) -> list[J
     """
     if run.suite in suites_of_judgements():
         raise TaskError(f"the run {run.id} is one of judges: name the run that they judged")
-    dialogues = sorted(_selected(store, run, chosen), key=_ended)
+    dialogues = sorted(
+        _selected(store, run, chosen), key=lambda judged: (judged.ended, judged.dialogue)
+    )
     if not dialogues:
         raise TaskError(f"the run {run.id} has no complete dialogue that fits the selection")
     return dialogues
@@ -95,14 +97,9 @@ def _metrics(store: Store, task: Task) -> tuple[dict[str, Metric], str | None]:
 def _scores_by_name(
     rounds: dict[int | None, ScoredEvaluation], metrics: dict[str, Metric], last_round: int
 ) -> dict[str, float]:
-    """Return the scores of the last answer and of the dialogue, by short name."""
     by_name: dict[str, float] = {}
     for k in (last_round, None):
         if k in rounds:
             scores = rounds[k].scores.items()
             by_name |= {metrics[iri].name: value for iri, value in scores if iri in metrics}
     return by_name
-
-
-def _ended(judged: JudgeableDialogue) -> tuple[datetime, str]:
-    return judged.ended, judged.dialogue

@@ -12,10 +12,9 @@ INDEX: Mapping[str, Entry] = {
         "kgbench.plugins.judging.agreement:agreement",
         Purpose.JUDGES,
         "Measure the agreement of judges with executed outcomes and each other.",
-        "kgbench.plugins.judging.agreement_map:AGREEMENT",
     ),
     "calibration": Entry(
-        "kgbench.plugins.judging.calibrations:calibration",
+        "kgbench.plugins.judging.calibration:calibration",
         Purpose.JUDGES,
         "Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.",  # noqa: E501
     ),

@@ -177,7 +177,6 @@ def judge(
 
 
 def _dialogue_counts(store: Store, graph: str) -> list[int]:
-    """Return the numbers of dialogues of each kind in the graph of a run of judges."""
     from kgbench.rdf import queries
 
     rows = queries.rows(store, "dialogue-counts", runGraph=graph)
@@ -206,8 +205,8 @@ def _calibrate_judges(
         calibration_plan,
         calibration_questions,
         calibration_set,
+        check_calibrations,
     )
-    from kgbench.plugins.judging.calibrations import check_calibrations
     from kgbench.record import reading
 
     calibration = None if policy is Calibrate.NO else calibration_set(rubric)

@@ -17,17 +17,17 @@ from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
 from kgbench.analysis.verdicts import EXECUTION, QUERIES, Judgement, judgements, verdicts
 from kgbench.errors import QueryError
 from kgbench.plugins.judging.agreement import NO_JUDGES, by_rubric, judges_of
-from kgbench.plugins.judging.prediction_powered import (
-    LabelledItem,
-    PoweredMean,
-    UnlabelledItem,
-    powered_mean,
-)
 from kgbench.record.judgements import Rubric
 from kgbench.scores import catalogue
 from kgbench.scores.inference import inference
 from kgbench.scores.selection import Selection
 from kgbench.statistics.intervals import Bounds
+from kgbench.statistics.prediction_powered import (
+    LabelledItem,
+    PoweredMean,
+    UnlabelledItem,
+    powered_mean,
+)
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
 
@@ -115,9 +115,17 @@ def judged_means(
                     refused.append(error)
                     continue
                 means.append(found)
-                row = _row(found, _known_mean(items, rater))
+                truths = [v for item in items if (v := _truth(item, rater)) is not None]
+                row = _row(found, fmean(truths) if truths else None)
                 rows.append((name, models.name(judge), model, *row))
-    _refuse(means, refused)
+    if not any(found.mean is not None for found in means):
+        for found in sorted(means, key=lambda found: found.needed or 0):
+            raise QueryError(
+                f"{found.n} labelled items are too few to correct the judge's mean: label about "
+                f"{found.needed}"
+            )
+        if refused:
+            raise refused[0]
     inference_ = inference(by=METHOD)
     return Table(
         title=f"Means of judges, corrected ({selection.suite_name})",
@@ -134,19 +142,6 @@ def judged_means(
             "seed": seed,
         },
     )
-
-
-def _refuse(means: Sequence[PoweredMean], refused: Sequence[QueryError]) -> None:
-    """Raise :class:`~kgbench.errors.QueryError` if there are items, but no corrected mean."""
-    if any(found.mean is not None for found in means):
-        return
-    for found in sorted(means, key=lambda found: found.needed or 0):
-        raise QueryError(
-            f"{found.n} labelled items are too few to correct the judge's mean: label about "
-            f"{found.needed}"
-        )
-    for error in refused:
-        raise error
 
 
 def _truth(judgement: Judgement, rater: str) -> float | None:
@@ -205,12 +200,6 @@ def _parts(
         else:
             labelled.append(LabelledItem(truth, judged, judgement.first.cluster))
     return labelled, unlabelled
-
-
-def _known_mean(items: Iterable[Judgement], rater: str) -> float | None:
-    """Return the mean of all truths, including those that do not count as known."""
-    truths = [value for judgement in items if (value := _truth(judgement, rater)) is not None]
-    return fmean(truths) if truths else None
 
 
 def _row(found: PoweredMean, known_mean: float | None) -> tuple[Value, ...]:

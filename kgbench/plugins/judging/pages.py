@@ -93,8 +93,6 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
 
 
 class _Pages:
-    """Answers requests for pages and submitted forms."""
-
     def __init__(self, queue: ReviewQueue, access: Access, settings: Settings) -> None:
         self._queue = queue
         self._access = access
@@ -304,7 +302,6 @@ class _Pages:
         return next(decided, None)
 
     def _verdict(self, entry: Entry, review: Review) -> dict[str, Any]:
-        """Return a verdict for a template, in the display order of a pair."""
         option = next((o for o in self._queue.rubric.options if o.iri == review.chosen), None)
         name = "?" if option is None else option.name
         if len(review.items) > 1 and review.items[0].dialogue != entry.dialogues[0].dialogue:

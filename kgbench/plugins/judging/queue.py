@@ -267,7 +267,6 @@ def opening(store: Store, run: RunInfo, pass_iri: str, reviewer: str, at: dateti
 
 
 def _unordered(review: Review, dialogues: tuple[str, ...]) -> str:
-    """Return the verdict of a review for a pair in the order of ``dialogues``."""
     base, _, name = review.chosen.rpartition("/")
     if len(review.items) > 1 and review.items[0].dialogue != dialogues[0]:
         name = {"first": "second", "second": "first"}.get(name, name)

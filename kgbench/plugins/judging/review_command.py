@@ -19,16 +19,6 @@ from kgbench.plugins.judging.judge_command import JudgedGlobs, JudgedSample
 
 PANEL = "Judge again"
 REVIEW_KEY = "KGBENCH_REVIEW_KEY"
-_RDF = {".trig": "TRIG", ".nq": "N_QUADS", ".jsonld": "JSON_LD"}
-
-
-class Written(StrEnum):
-    """File formats of exported verdicts."""
-
-    CSV = "csv"
-    TRIG = "trig"
-    JSON = "json"
-    TABLE = "table"
 
 
 class Order(StrEnum):
@@ -133,8 +123,8 @@ def export(
         ),
     ] = None,
     form: Annotated[
-        Written, typer.Option("--format", "-f", help="Format of the verdicts.")
-    ] = Written.CSV,
+        Form, typer.Option("--format", "-f", help="Format of the verdicts.")
+    ] = Form.CSV,
     reviewer: Annotated[
         str | None,
         typer.Option("--reviewer", metavar="NAME", help="Only verdicts of this reviewer."),
@@ -144,7 +134,6 @@ def export(
     store: options.Store = None,
 ) -> None:
     """Export the verdicts of human reviewers, including revised ones."""
-    from kgbench import files
     from kgbench.errors import StoreError
     from kgbench.plugins.judging import review_files
     from kgbench.record import reading
@@ -160,48 +149,28 @@ def export(
             raise StoreError(
                 "there are no such verdicts of people: collect them with `kgbench review`"
             )
-        if form is Written.TRIG:
-            text = review_files.trig(opened, verdicts)
-            if out is None:
-                typer.echo(text, nl=False)
-            else:
-                files.write(out, text)
-                typer.echo(f"wrote {out}", err=True)
-            return
-    write(review_files.table(verdicts), Form(form.value), out, guard=guard)
+    write(review_files.table(verdicts), form, out, guard=guard)
 
 
 def import_(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="CSV with the columns of an export, or TriG, N-Quads or JSON-LD."
-        ),
+        typer.Argument(metavar="FILE", help="CSV with the columns of an export."),
     ],
     store: options.Store = None,
     json_: options.AsJson = False,
 ) -> None:
     """Import verdicts of human reviewers. Importing them again changes nothing."""
-    import pyoxigraph as ox
-
+    from kgbench.datasets import json_files
     from kgbench.errors import StoreError
     from kgbench.plugins.judging import review_files
     from kgbench.store import open_existing
 
-    if file.suffix not in (".csv", *_RDF):
-        raise StoreError(f"{file}: a file of verdicts must end in {', '.join(('.csv', *_RDF))}")
-    if file.stat().st_size > review_files.MAX_BYTES:
-        raise StoreError(f"{file} is larger than {review_files.MAX_BYTES >> 20} MiB")
-    content = file.read_bytes()
+    text = json_files.read_text(file)
     with open_existing(store) as opened:
         try:
-            if file.suffix in _RDF:
-                verdicts = review_files.from_rdf(content, getattr(ox.RdfFormat, _RDF[file.suffix]))
-            else:
-                verdicts = review_files.from_csv(opened, content.decode("utf-8"))
+            verdicts = review_files.from_csv(opened, text)
             result = review_files.import_reviews(opened, verdicts)
-        except UnicodeDecodeError:
-            raise StoreError(f"{file} is not in UTF-8") from None
         except StoreError as error:
             raise StoreError(f"{file}: {error}") from None
     who = f" by {', '.join(result.reviewers)}" if result.reviewers else ""

@@ -14,9 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-import pyoxigraph as ox
-
-from kgbench.characters import BOM, without_bom
 from kgbench.errors import StoreError, TaskError
 from kgbench.nearest import nearest
 from kgbench.plugins.judging.dialogues import JudgeableDialogue, judgeable_dialogues
@@ -29,7 +26,7 @@ from kgbench.record.dialogues import dialogues
 from kgbench.record.evaluations import Item
 from kgbench.record.judgements import Rubric, all_rubric_versions, rubric
 from kgbench.record.reading import RunInfo
-from kgbench.record.reviews import Review, reviewer_entry
+from kgbench.record.reviews import Review
 from kgbench.run_selection import Selection
 from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store
@@ -55,8 +52,6 @@ COLUMNS: Final = (
 """The columns of CSV files; ``other`` is the second dialogue of a pair."""
 REQUIRED: Final = ("reviewer", "rubric", "dialogue", "chosen", "decided")
 """The required columns; the others may be empty or absent."""
-MAX_BYTES: Final = 64 << 20
-"""The largest file (bytes)."""
 _QUEUES = ("disagreements", "random", "adjudication")
 _KINDS = {"seconds": Kind.SCORE, "seed": Kind.COUNT}
 
@@ -103,32 +98,6 @@ def _row(review: Review, rubric: str, names: dict[str, str]) -> tuple[Value, ...
     )
 
 
-def trig(store: Store, reviews: Sequence[Review]) -> str:
-    """Return the runs and passes of the verdicts, and their reviewers, as TriG."""
-    passes = sorted({review.pass_iri.rpartition("/")[2] for review in reviews})
-    graphs = [
-        graph
-        for name in passes
-        for graph in (
-            store.iris.mint("runGraph", run=name),
-            store.iris.mint("passGraph", **{"pass": name}),
-        )
-    ]
-    quads = [
-        ox.Quad(triple.subject, triple.predicate, triple.object, ox.NamedNode(graph))
-        for graph in graphs
-        for triple in store.triples(graph)
-    ]
-    catalogue = ox.NamedNode(store.iris.catalogue)
-    for reviewer in sorted({review.reviewer for review in reviews}):
-        lines = "\n".join(reviewer_entry(store.iris, reviewer))
-        triples = ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)
-        quads += [ox.Quad(t.subject, t.predicate, t.object, catalogue) for t in triples]
-    text = ox.serialize(sorted(quads, key=str), format=ox.RdfFormat.TRIG)
-    assert text is not None
-    return bytes(text).decode("utf-8")
-
-
 # --- import --------------------------------------------------------------------------------
 
 
@@ -146,7 +115,7 @@ def from_csv(store: Store, text: str) -> list[Review]:
 
     Raises :class:`~kgbench.errors.StoreError`, with the line, for a table that cannot be read.
     """
-    table = csv.DictReader(io.StringIO(text.removeprefix(BOM), newline=""), strict=True)
+    table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     reviews = []
     try:
         fields = [name.strip() for name in table.fieldnames or ()]
@@ -170,22 +139,6 @@ def from_csv(store: Store, text: str) -> list[Review]:
         raise StoreError(f"line {table.line_num} cannot be read as CSV: {error}") from None
     if not reviews:
         raise StoreError("the table has no rows")
-    return reviews
-
-
-def from_rdf(data: bytes, form: ox.RdfFormat) -> list[Review]:
-    """Read verdicts from an RDF document in a format with named graphs.
-
-    Raises :class:`~kgbench.errors.StoreError` if it does not parse or has no verdicts.
-    """
-    graphs = ox.Store()
-    try:
-        graphs.extend(ox.parse(without_bom(data), form, rename_blank_nodes=True))
-        reviews = record.reviews_in(graphs)
-    except (SyntaxError, ValueError) as error:
-        raise StoreError(f"the document cannot be read: {str(error)[:500]}") from None
-    if not reviews:
-        raise StoreError("the document has no verdicts of people in named graphs")
     return reviews
 
 
@@ -318,7 +271,6 @@ class _Rows:
 def _checked(
     store: Store, reviews: Sequence[Review], runs: Mapping[str, RunInfo]
 ) -> Iterator[Review]:
-    """Check verdicts, and complete their items from the store."""
     rubrics = {entry.iri: entry for entry in all_rubric_versions()}
     prefix = store.iris.mint("pass", **{"pass": ""})
     for review in reviews:
@@ -348,7 +300,6 @@ def _checked(
 
 
 def _check(review: Review, declared_rubric: Rubric | None, prefix: str) -> None:
-    """Raise :class:`~kgbench.errors.StoreError` for an invalid verdict."""
     record.checked_pseudonym(review.reviewer)
     if declared_rubric is None:
         raise StoreError(f"the rubric <{review.rubric}> is not declared here")

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from kgbench.analysis import policies as by_policies
-from kgbench.analysis import references
 from kgbench.analysis.registry import Purpose, analysis
-from kgbench.execution.on_variants import VariantOutcome
 from kgbench.model import Case, Outcome, Verdict
 from kgbench.plugins.papers import published_means as means
 from kgbench.policies.policy import policy
@@ -24,7 +22,6 @@ from kgbench.record import reading
 from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation import causes
 from kgbench.reevaluation.comparison import UNEXPLAINED, is_same_value
-from kgbench.reevaluation.variant_outcomes import command
 from kgbench.scores import catalogue
 from kgbench.scores.reading import score_rows
 from kgbench.scores.selection import Selection
@@ -77,8 +74,6 @@ def audit(store: Store, selection: Selection) -> Table:
         *_means(published),
         *_cells(answers, models),
         *_questions(answers),
-        *_constants(store, selection, answers),
-        *_ranks(store, selection, sorted({answer.dataset for answer in answers})),
     ]
     is_judged = any(answer.here for answer in answers)
     return Table(
@@ -110,7 +105,6 @@ def _answers(store: Store, selection: Selection) -> Iterator[_Answer]:
 
 
 def _means(published: Table) -> Iterator[tuple[Value, ...]]:
-    """Yield published means over all languages that are not plain means, with both ranks."""
     for row in published.records():
         if row["language"] == "" and row["equals"] not in {"mean", "either"}:
             explanation = f"published is: {row['equals']}"
@@ -211,55 +205,6 @@ _RULES: Final = {
     "ASK, false": "no answer can score where false is expected",
     "order": "all values have the same weight in nDCG, so a reversed list scores 1",
 }
-
-
-def _constants(
-    store: Store, selection: Selection, answers: Sequence[_Answer]
-) -> Iterator[tuple[Value, ...]]:
-    """Yield scoring answers that hard-code their result, as a pass on variants of graphs shows."""
-    by_dialogue = {answer.dialogue: answer for answer in answers}
-    for tested in references.read(store, selection):
-        answer = by_dialogue.get(tested.dialogue)
-        if answer is not None and tested.outcome == VariantOutcome.CONSTANT:
-            reason = (
-                "the query reads no graph"
-                if tested.variant is None
-                else f"fails on {tested.variant}"
-            )
-            yield (
-                "constant",
-                answer.dataset,
-                tested.model,
-                _question(answer.case),
-                "set_F",
-                answer.published.get("set_F"),
-                None,
-                f"{reason}; {command(tested)}",
-            )
-
-
-def _ranks(
-    store: Store, selection: Selection, datasets: Sequence[str]
-) -> Iterator[tuple[Value, ...]]:
-    """Yield the mean and rank of each system under each policy that has judged all its answers."""
-    for dataset in datasets:
-        chosen = replace(selection, tasks=f"*-{dataset}-*")
-        table = by_policies.ranks(store, chosen)
-        for row in table.records():
-            for name in row:
-                if name.endswith("_rank") and row[name] is not None:
-                    policy_name = name.removesuffix("_rank")
-                    explanation = f"rank {row[name]} under {policy_name}"
-                    yield (
-                        "rank",
-                        dataset,
-                        row["model"],
-                        policy_name,
-                        "mean",
-                        None,
-                        row[policy_name],
-                        explanation,
-                    )
 
 
 def _question(case: Case) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,10 +75,27 @@ def reproduce(
 
 
 def _draw(store: Store, result: Reproduced, out: Path) -> None:
-    from kgbench.plots.figures import file_name, save, state_digest
-    from kgbench.plugins.papers.figures import figures
+    """Draw a published figure with the display names of models; its table has those of the store.
+
+    A figure of distributions is one for each task.
+    """
+    from kgbench.plots.box_plots import BOXES, distributions
+    from kgbench.plots.figures import Layout, file_name, find_figure, save, state_digest
+    from kgbench.scores.catalogue import display_names
 
     assert result.selection is not None
+    assert result.table is not None
+    name, names = result.published.name, display_names(store)
+    if result.published.figure == "boxplot":
+        narrowed = (replace(result.selection, tasks=glob) for glob in result.published.tasks)
+        drawn = {
+            f"{name}-{task}": BOXES.figure(values, names, Layout())
+            for selection in narrowed
+            for task, values in distributions(store, selection).items()
+        }
+    else:
+        kind = find_figure(str(result.published.figure))
+        drawn = {name: kind.figure(result.table, names, Layout())}
     state = state_digest(store, result.selection)
-    for name, figure, table in figures(store, result):
-        save(figure, out, file_name(name), formats=["svg"], tables=[table], state=state)
+    for title, (figure, table) in drawn.items():
+        save(figure, out, file_name(title), formats=["svg"], tables=[table], state=state)

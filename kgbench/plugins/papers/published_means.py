@@ -132,7 +132,6 @@ def published_means(store: Store, selection: Selection) -> Table:
 
 
 def _answers(store: Store, selection: Selection) -> dict[str, list[_Answer]]:
-    """Read the published scores of every answer, by run."""
     metrics = policy(POLICY).answer_metrics
     names = {metric.iri: name for name, metric in metrics.items()}
     infos = dict(_infos(store, selection))
@@ -160,7 +159,6 @@ def _answers(store: Store, selection: Selection) -> dict[str, list[_Answer]]:
 
 
 def _infos(store: Store, selection: Selection) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield the notes of the selected passes with the dialogues that they are about."""
     for run in reading.runs(store):
         if run.graph not in selection.run_graphs:
             continue
@@ -190,7 +188,6 @@ def _row(name: str, language: str, published: float, answers: Sequence[_Answer])
 
 
 def _ranks(rows: Sequence[_Row]) -> dict[tuple[str, str], tuple[int | None, int | None]]:
-    """Return the ranks of each model on each data set, by its published mean and by its mean."""
     of_data_set: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
         if _is_ranked(row):

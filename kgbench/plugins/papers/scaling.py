@@ -20,7 +20,6 @@ from kgbench.scores.inference import inference
 from kgbench.scores.reading import Score
 from kgbench.scores.selection import Selection
 from kgbench.statistics.intervals import half_width
-from kgbench.statistics.significance import two_sided
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
 
@@ -99,24 +98,15 @@ def line(xs: Sequence[float], ys: Sequence[float]) -> Line | None:
 
     ``None`` for fewer than three points or where all points have the same x.
     """
-    n = len(xs)
-    if n <= 2:  # noqa: PLR2004 - a line through two points has no spread
+    from scipy import stats  # type: ignore[import-untyped]
+
+    if len(xs) <= 2 or len(set(xs)) == 1:  # noqa: PLR2004 - a line through two points has no spread
         return None
-    mean_x, mean_y = math.fsum(xs) / n, math.fsum(ys) / n
-    sxx = math.fsum((x - mean_x) ** 2 for x in xs)
-    syy = math.fsum((y - mean_y) ** 2 for y in ys)
-    sxy = math.fsum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
-    if sxx == 0:
-        return None
-    slope = sxy / sxx
-    residual_squares = math.fsum(
-        (y - mean_y - slope * (x - mean_x)) ** 2 for x, y in zip(xs, ys, strict=True)
-    )
-    error = math.sqrt(residual_squares / (n - 2) / sxx)
-    half = half_width(error, n - 2)
-    correlation = 0.0 if syy == 0 else max(-1.0, min(1.0, sxy / math.sqrt(sxx * syy)))
-    p = (1.0 if slope == 0 else 0.0) if error == 0 else two_sided(slope / error, n - 2)
-    return Line(slope, slope - half, slope + half, p, correlation)
+    if len(set(ys)) == 1:  # a line without errors, for which scipy gives no p
+        return Line(0.0, 0.0, 0.0, 1.0, 0.0)
+    fitted = stats.linregress(xs, ys)
+    slope, half = float(fitted.slope), half_width(float(fitted.stderr), len(xs) - 2)
+    return Line(slope, slope - half, slope + half, float(fitted.pvalue), float(fitted.rvalue))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables 1 to 3 of the Text2KGBench paper from a store, and averages with intervals.
+"""Tables 1 to 3 of the Text2KGBench paper from a store.
 
 Mihindukulasooriya et al., Text2KGBench, ISWC 2023. An average over an ontology divides by the
 number of its sentences: a sentence without an answer counts 0 in every metric, also in conformance
@@ -19,11 +19,10 @@ from kgbench.analysis.leaderboard import printed_rows
 from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
 from kgbench.rdf import queries
 from kgbench.scores import catalogue
-from kgbench.scores.inference import INDEPENDENT, inference
 from kgbench.scores.reading import selection_test
 from kgbench.scores.selection import Selection
 from kgbench.statistics.histogram import Histogram, mean
-from kgbench.statistics.intervals import Bounds, method_note, score_interval
+from kgbench.statistics.intervals import Bounds
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
 from kgbench.tasks import catalogue as task_classes
@@ -213,49 +212,10 @@ def per_ontology(store: Store, selection: Selection) -> Table:
     )
 
 
-def averages(store: Store, selection: Selection) -> Table:
-    """Compute micro and macro averages of every metric, each with a 95 % interval inside 0 to 1.
-
-    Micro is the mean over sentences, macro the mean over ontologies of their means.
-    """
-    inference_ = inference(by=INDEPENDENT)
-    groups = _grouped(store, selection)
-    rows: list[tuple[Value, ...]] = []
-    for key, group in sorted(groups.items()):
-        for name in (m for m in task_classes.task_class(key[3]).metrics if _has_metric(group, m)):
-            histograms = [result.whole(name) for result in group]
-            micro = Histogram.pooled(histograms)
-            macro = Histogram.of(values.mean for values in histograms if values.mean is not None)
-            rows.append((*key, name, micro.n, *_interval(micro), macro.n, *_interval(macro)))
-    names = ("collection", "model", "split", "form", "metric")
-    columns = []
-    for name, over in (("micro", "sentences"), ("macro", "ontologies")):
-        columns += [
-            Column(over, over.capitalize(), Kind.COUNT),
-            Column(name, name.capitalize(), Kind.SCORE),
-            Column(f"{name}_low", "from", Kind.SCORE),
-            Column(f"{name}_high", "to", Kind.SCORE),
-        ]
-    return Table(
-        title=f"Text2KGBench: averages ({selection.suite_name})",
-        columns=(*(Column(name, name.capitalize()) for name in names), *columns),
-        rows=tuple(rows),
-        notes=(
-            *_notes(result for group in groups.values() for result in group),
-            inference_.note,
-            "Micro intervals take sentences for independent, macro intervals ontologies.",
-            method_note(["wilson"]),
-        ),
-        queries=QUERIES,
-        context={**selection.context, "interval": "wilson", **inference_.context},
-    )
-
-
 TABLES = {
     "ontologies": ontologies,
     "overview": overview,
     "per-ontology": per_ontology,
-    "averages": averages,
 }
 """The tables by name."""
 
@@ -266,7 +226,6 @@ class PaperTable(StrEnum):
     ONTOLOGIES = "ontologies"
     OVERVIEW = "overview"
     PER_ONTOLOGY = "per-ontology"
-    AVERAGES = "averages"
 
 
 @analysis("text2kg", Purpose.PAPERS)
@@ -276,10 +235,7 @@ def text2kg(
     *,
     table: Annotated[
         PaperTable,
-        Option(
-            "Table 1 (ontologies), 2 (overview) or 3 (per-ontology) of the paper, or averages with "
-            "intervals."
-        ),
+        Option("Table 1 (ontologies), 2 (overview) or 3 (per-ontology) of the paper."),
     ] = PaperTable.OVERVIEW,
 ) -> Table:
     """Show scores of fact extraction by ontology, beside those printed in the Text2KGBench paper.
@@ -296,7 +252,6 @@ def text2kg(
 
 
 def _printed_values(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float, ...]]:
-    """Return the printed values of each metric in a table, by the values of its key columns."""
     return {
         tuple(row[key] for key in keys): tuple(float(row[metric]) for metric in METRICS)
         for row in printed_rows(name)
@@ -304,7 +259,6 @@ def _printed_values(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float,
 
 
 def _grouped(store: Store, selection: Selection) -> dict[tuple[str, str, str, str], list[Result]]:
-    """Group the results by collection, model, split and task class."""
     groups: dict[tuple[str, str, str, str], list[Result]] = {}
     for result in results(store, selection):
         key = (result.subset.collection, result.model, result.subset.split, result.task_class)
@@ -318,19 +272,6 @@ def _means(parts: Sequence[Mapping[str, float | None]]) -> list[float | None]:
     conforming = means["onto_conf"]
     means["rel_halluc"] = None if conforming is None else 1 - conforming
     return [means[name] for name in METRICS]
-
-
-def _has_metric(group: Iterable[Result], metric: str) -> bool:
-    return any(metric in result.values for result in group)
-
-
-def _interval(values: Histogram) -> tuple[float | None, float | None, float | None]:
-    interval = score_interval(values, _SHARE)
-    return (
-        (values.mean, None, None)
-        if interval is None
-        else (values.mean, interval.low, interval.high)
-    )
 
 
 def _notes(all_results: Iterable[Result]) -> Iterable[str]:

@@ -113,7 +113,6 @@ class Started(Managed):
 
 
 def _started(setup: ModelSetup, timeout: float) -> Started:
-    """Return a connector that starts vLLM's server when it is entered."""
     options = read(setup.options, _OPTIONS, setup.spec)
     for name in setup.sampling:
         if name in chat_completions.RESERVED:
@@ -140,7 +139,6 @@ def _started(setup: ModelSetup, timeout: float) -> Started:
 
 
 def _arguments(options: Mapping[str, Any], spec: str) -> list[str]:
-    """Return the arguments of vLLM's server for the options that are set."""
     chosen = {name: options[name] for name in _ENGINE if options[name] is not None}
     size = options["context_size"]
     if size is not None and chosen.setdefault("max_model_len", size) != size:

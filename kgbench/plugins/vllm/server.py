@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import urllib.request
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from kgbench.children import commands
 
@@ -45,7 +45,10 @@ def main() -> None:
     while server.poll() is None and not _is_ready(address):
         time.sleep(_PAUSE)
     if server.poll() is None:
-        _say(address=address, version=f"vllm {_version(address)}")
+        with _open(f"{address}/version", timeout=_PATIENCE) as response:
+            version = json.load(response)["version"]
+        sys.stdout.write(json.dumps({"address": address, "version": f"vllm {version}"}) + "\n")
+        sys.stdout.flush()
     _end_as(server.wait())
 
 
@@ -64,12 +67,6 @@ def _is_ready(address: str) -> bool:
         return False
 
 
-def _version(address: str) -> str:
-    with _open(f"{address}/version", timeout=_PATIENCE) as response:
-        told: dict[str, Any] = json.load(response)
-    return str(told["version"])
-
-
 def _end_with_parent(server: subprocess.Popen[bytes]) -> None:
     sys.stdin.buffer.read()
     server.terminate()
@@ -83,11 +80,6 @@ def _end_as(status: int) -> NoReturn:
     if status < 0:
         os.kill(os.getpid(), -status)
     os._exit(abs(status))
-
-
-def _say(**facts: str) -> None:
-    sys.stdout.write(json.dumps(facts) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

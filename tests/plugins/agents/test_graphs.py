@@ -11,7 +11,7 @@ import pytest
 from kgbench.execution import oxigraph
 from kgbench.execution.engines import engine
 from kgbench.execution.oxigraph import OxigraphExecutor
-from kgbench.plugins.agents import graph_tools, tool_scores
+from kgbench.plugins.agents import graph_questions, graph_tools
 from kgbench.plugins.agents.label_index import LabelIndex, words
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import ToolCall, ToolOutcome, ToolResult, ToolUse
@@ -238,7 +238,7 @@ def test_how_tools_were_used():
         "PREFIX e: <http://e/> SELECT ?x { ?x a e:shown ; rdfs:label 'e:text' ; e:invented "
         "<http://e/found> , <http://f/told> }"
     )
-    scores = tool_scores.usage(prompts, answers, query, {})
+    scores = graph_questions.tool_usage(prompts, answers, query, {})
 
     assert scores == {
         "toolCalls": 5.0,
@@ -252,7 +252,7 @@ def test_how_tools_were_used():
         "grounded": 0.5,
         "shown": 0.75,
     }
-    standard = tool_scores.usage(prompts, answers, "SELECT ?x { ?x a ?y }", {})
+    standard = graph_questions.tool_usage(prompts, answers, "SELECT ?x { ?x a ?y }", {})
     assert not {"grounded", "shown"} & standard.keys()
 
 
@@ -266,14 +266,14 @@ def test_how_tools_were_used():
 )
 def test_when_a_dialogue_is_out_of_budget(note, answer, over):
     """A last answer without a query is out of budget only if no call was left."""
-    assert tool_scores.is_out_of_budget(["Left: 9.", note], answer) is over
+    assert graph_questions.is_out_of_budget(["Left: 9.", note], answer) is over
 
 
 def test_hostile_queries_are_read_in_time():
     """The names in a query are found in time linear in its length."""
     started = time.process_time()
     for hostile in ("a-" * 100_000, "PREFIX " * 50_000, "<" * 200_000, "a:" * 100_000):
-        tool_scores.usage(["Left"], [hostile], hostile, {})
+        graph_questions.tool_usage(["Left"], [hostile], hostile, {})
         used("query", sparql=hostile[:20_000])
 
     assert time.process_time() - started < 60

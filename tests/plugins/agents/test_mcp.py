@@ -13,11 +13,9 @@ from mcp import Client, StdioServerParameters
 from starlette.testclient import TestClient
 
 from kgbench.errors import TaskError
-from kgbench.plugins.agents.mcp_graph import GraphTools, case_of
-from kgbench.plugins.agents.mcp_server import Endpoint, server
-from kgbench.plugins.agents.mcp_server import application as of_tools
+from kgbench.plugins.agents.mcp_server import LONGEST, Endpoint, GraphTools, case_of, server
+from kgbench.plugins.agents.mcp_server import application_of as of_tools
 from kgbench.plugins.agents.mcp_store import ROWS, StoreTools
-from kgbench.plugins.agents.tool_sets import LONGEST
 from kgbench.serve.app import application
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Settings

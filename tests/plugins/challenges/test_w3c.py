@@ -13,8 +13,7 @@ import pytest
 
 from kgbench.execution.engines import engine
 from kgbench.families.W3cRdf12.judge import rows, solutions
-from kgbench.plugins.challenges.w3c_manifests import entries
-from kgbench.plugins.challenges.w3c_tests import FORMATS, RESULTS, quads
+from kgbench.plugins.challenges.w3c_tests import FORMATS, RESULTS, entries, quads
 from kgbench.policies.blank_nodes import compare_rows
 
 # Tests that Oxigraph fails, with the reason; a test that passes must not be listed here.

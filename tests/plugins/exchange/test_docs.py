@@ -62,4 +62,4 @@ def test_the_commands_of_the_page_work(page, small, tmp_path, monkeypatch):
             call(*shlex.split(line.replace("DIALOGUE", run + dialogue)))
 
     assert len(given) > 8
-    assert {"why.svg", "crate.zip", "data", "eee"} < {p.name for p in tmp_path.iterdir()}
+    assert {"why.xml", "crate.zip", "data", "eee"} < {p.name for p in tmp_path.iterdir()}

@@ -8,7 +8,6 @@ import importlib.util
 import json
 import shutil
 import socket
-import xml.etree.ElementTree as ET
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,9 +22,8 @@ from kgbench.cli import app
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.plugins.exchange import every_eval_ever, ro_crate
-from kgbench.plugins.exchange.writing import atomic_path
+from kgbench.plugins.exchange.tables import atomic_path
 from kgbench.store import open_reader
-from kgbench.validation import Data, compiled, complaints, declared_shapes
 from kgbench.vocab import KGB, PROV, RDF
 from tests.queries.engines.engines import Missing
 from tests.support.commands import printed as call
@@ -105,19 +103,6 @@ def test_provenance_of_a_run_is_that_of_the_store(small, run, tmp_path):
     starts = {s for s, _ in pairs(PROV.startedAtTime, found)}
     recorded = (*run.statements.quads, *run.judged.quads)
     assert starts == {s for s, _ in pairs(PROV.startedAtTime, recorded)}
-
-
-@pytest.mark.parametrize("of_dialogue", [False, True])
-def test_drawings_need_no_program(small, dialogue, tmp_path, of_dialogue):
-    """SVG is well-formed XML with a box for each resource, and PNG is a PNG file."""
-    about = [dialogue] if of_dialogue else []
-    svg = call("export", "prov", *about, "--store", small, "--format", "svg")
-    path = tmp_path / "a.png"
-    said = call("export", "prov", *about, "--store", small, "--format", "png", "-o", path, "--json")
-    boxes = ET.fromstring(svg.encode()).findall(".//{http://www.w3.org/2000/svg}rect")
-
-    assert len(boxes) == json.loads(said)["boxes"] > 5
-    assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_crate_is_valid(exported):
@@ -245,23 +230,6 @@ def test_croissant_is_valid_and_can_be_read(exported, run):
     assert count == sum(len(v.scores) for verdicts in run.verdicts.values() for v in verdicts)
 
 
-def test_tasks_view_conforms(exported):
-    """The view as Croissant Tasks conforms to its shapes; without a solution it does not."""
-    found = ox.Store()
-    found.bulk_load(
-        path=str(exported / "data" / "croissant-tasks.jsonld"), format=ox.RdfFormat.JSON_LD
-    )
-    shapes = compiled(declared_shapes(["croissant-tasks.ttl"]))
-    assert [str(each) for each in complaints(Data(found), shapes)] == []
-
-    kind = ox.NamedNode("http://mlcommons.org/croissant/EvaluationTask")
-    evaluation = next(found.quads_for_pattern(None, ox.NamedNode(RDF.type), kind)).subject
-    solved = ox.NamedNode("http://mlcommons.org/croissant/evaluatedSolution")
-    for quad in list(found.quads_for_pattern(evaluation, solved, None)):
-        found.remove(quad)
-    assert [each.component for each in complaints(Data(found), shapes)] == ["MinCount"]
-
-
 def test_records_of_every_eval_ever(exported, run):
     """There is one valid record per model; its scores are within their bounds."""
     found = [json.loads(p.read_text()) for p in (exported / "eee").rglob("*.json")]
@@ -301,7 +269,7 @@ def test_no_export_tells_of_this_machine(small, exported):
         content = path.read_text("utf-8")
         assert str(small) not in content
         assert f'"{socket.gethostname()}"' not in content
-    assert {path.suffix for path in files} >= {".provn", ".nq", ".csv", ".json", ".jsonld"}
+    assert {path.suffix for path in files} >= {".provn", ".nq", ".csv", ".json"}
 
 
 def test_a_licence_is_needed(small, tmp_path):

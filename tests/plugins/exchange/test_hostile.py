@@ -23,10 +23,10 @@ INFOS = json.dumps({"letters": "\ud800" + HOSTILE, "list": ["\udfff"]})
 ANSWER = ":a :b \\ud800"
 FILES = (
     *(("table", "--format", form) for form in ("csv", "json", "xlsx", "parquet", "arrow")),
-    *(("prov", "--format", form) for form in ("provn", "json", "xml", "rdf", "svg")),
+    *(("prov", "--format", form) for form in ("provn", "json", "xml", "rdf")),
     ("llm-kg-bench",),
 )
-FOLDERS = (("croissant",), ("rocrate",), ("notebook",), ("eee", "--samples"), ("inspect",))
+FOLDERS = (("croissant",), ("rocrate",), ("notebook",), ("eee",), ("inspect",))
 OPTIONS = ("--unprotected", "kgbench-1")
 
 

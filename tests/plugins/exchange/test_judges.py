@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 
 import pyoxigraph as ox
 import pytest
@@ -12,9 +11,6 @@ import pytest
 from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.pages.conversation import conversation, judgements
 from kgbench.pages.snapshot import MemoryView
-from kgbench.plugins.exchange import every_eval_ever
-from kgbench.plugins.exchange.judge_scores import judge_cells
-from kgbench.publish.redaction import RedactionLevel
 from kgbench.run_selection import newest_judgeable_run
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE, KGB
@@ -39,69 +35,15 @@ def place(tmp_path_factory):
     return found
 
 
-def records(place):
-    """Return the records of the judged run, by path."""
+def test_the_run_that_was_judged_is_exported_by_default(place, tmp_path):
+    """Without RUN, the newest run that is not of judges is exported."""
     with open_reader(place) as store:
         run = newest_judgeable_run(store)
-        out = read(store, ExportRequest(run.iri, level=RedactionLevel.ANSWERS))
-        cells = judge_cells(store, out, run.iri)
-        return every_eval_ever.records(out, "us", "other", datetime.now(UTC), cells)
-
-
-def test_judges_have_results_with_the_fields_of_the_format(place, tmp_path):
-    """Each pair of judge and rubric with values is a result that the schema accepts."""
-    found = records(place)
-    every_eval_ever.check(found, None)
-
-    assert len(found) == 2
-    for record in found.values():
-        judged = [
-            one for one in record["evaluation_results"] if "llm_scoring" in one["metric_config"]
-        ]
-        executed = next(one for one in record["evaluation_results"] if one not in judged)
-        assert executed["metric_config"]["metric_id"].startswith("kgbench.RdfFriendCount.")
-        for one in judged:
-            scoring = one["metric_config"]["llm_scoring"]
-            assert one["metric_config"]["metric_id"] == "kgbench.judge.1.correctness"
-            assert "$material" in scoring["input_prompt"]
-            assert "Decide whether the answer does what" in scoring["input_prompt"]
-            details = scoring["additional_details"]
-            assert one["score_details"]["score"] == float(details["executed_mean"])
-            assert one["score_details"]["uncertainty"]["num_samples"] == 6
-            (judge,) = scoring["judges"]
-            assert judge["model_info"]["name"] in (
-                "baseline:oracle",
-                "baseline:noisy?rate=0&seed=1",
-            )
-        assert any("aggregation_method" in o["metric_config"]["llm_scoring"] for o in judged)
-
-
-def test_the_command_writes_them(place, tmp_path):
-    """The records of the command include the judges' results."""
-    with open_reader(place) as store:
-        run = newest_judgeable_run(store).id
-    call("export", "eee", run, "--store", place, "-o", tmp_path / "eee")
-    found = [json.loads(path.read_text()) for path in (tmp_path / "eee").rglob("*.json")]
-
-    assert any(
-        "llm_scoring" in one["metric_config"]
-        for record in found
-        for one in record["evaluation_results"]
-    )
-
-
-def test_the_run_that_was_judged_is_exported_by_default(place, tmp_path):
-    """Without RUN, the newest run that is not of judges is exported, with the judges' results."""
-    with open_reader(place) as store:
-        assert read(store, ExportRequest()).info == newest_judgeable_run(store)
+        assert read(store, ExportRequest()).info == run
     call("export", "eee", "--store", place, "-o", tmp_path / "eee")
-    found = [json.loads(path.read_text()) for path in (tmp_path / "eee").rglob("*.json")]
-
-    assert any(
-        "llm_scoring" in result["metric_config"]
-        for record in found
-        for result in record["evaluation_results"]
-    )
+    records = [json.loads(path.read_text()) for path in (tmp_path / "eee").rglob("*.json")]
+    details = {one["source_metadata"]["additional_details"]["run"] for one in records}
+    assert details == {run.iri}
 
 
 def test_pages_of_dialogues_show_judges(place):

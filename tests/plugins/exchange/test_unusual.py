@@ -16,13 +16,7 @@ from kgbench.exports.statement_index import StatementIndex
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
-from kgbench.plugins.exchange import (
-    croissant,
-    every_eval_ever,
-    llm_kg_bench,
-    prov_document,
-    prov_drawing,
-)
+from kgbench.plugins.exchange import every_eval_ever, llm_kg_bench, prov_document
 from kgbench.plugins.exchange.ro_crate import CrateMetadata, write
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import Block, open_store
@@ -168,15 +162,6 @@ def test_a_dialogue_names_its_run(recorded):
         outgoing(recorded, dialogue="urn:none")
 
 
-def test_every_task_has_its_own_solution(published):
-    """Solutions in Croissant Tasks are the task executions of the run, each with its problem."""
-    nodes = croissant.tasks(published)["@graph"]
-    solutions = {n["@id"]: n for n in nodes if n["@type"] == "cr:TaskSolution"}
-    assert set(solutions) == set(published.statements.instances(KGB.TaskExecution))
-    for execution, node in solutions.items():
-        assert published.statements.values(execution, KGB.task) == [node["schema:isBasedOn"]["@id"]]
-
-
 def test_what_is_nothing_to_prov_is_left_out(recorded):
     """Subjects that are no activity, entity or agent are left out of PROV documents."""
     odd = ["<urn:odd:thing> <urn:odd:p> 1 .", "_:b <urn:odd:q> 2 ."]
@@ -184,17 +169,6 @@ def test_what_is_nothing_to_prov_is_left_out(recorded):
     text = prov_document.document(outgoing(recorded, run=iri("run/2"))).get_provn()
     assert "e1e1e1e1/0/answer" in text
     assert "odd" not in text
-
-
-def test_a_drawing_names_each_agent_once(published, recorded):
-    """Agents are drawn once each, beside the run and the pass."""
-    whole = prov_drawing.drawing(published)
-    boxes = [node.iri for node in whole.nodes if node.kind == "agent" and node.x == 10]
-    assert boxes == published.statements.values(published.info.iri, PROV.wasAssociatedWith)
-    run = outgoing(recorded, run=iri("run/1"))
-    twice = prov_drawing.drawing(run)
-    agents = [node.iri for node in twice.nodes if node.kind == "agent"]
-    assert len(agents) == len(set(agents))
 
 
 def test_a_crate_may_have_no_creator(published, tmp_path):

@@ -10,9 +10,9 @@ import zstandard
 
 from kgbench.errors import ImportRefused, QueryError
 from kgbench.net.limits import Budget
-from kgbench.plugins.harvest.downloads import Source
 from kgbench.plugins.harvest.harvester import harvest
 from kgbench.plugins.harvest.leaderboard import combined_leaderboard
+from kgbench.plugins.harvest.verification import Source
 from kgbench.scores.declared import score_set
 from kgbench.signing import proofs
 from tests.plugins.harvest.conftest import harvested, renew, seal, tampered

@@ -173,8 +173,8 @@ def test_a_call_that_cannot_be_parsed_is_an_error(tmp_path):
 
 def test_limits_of_dollars_are_refused():
     """A task that limits dollars is refused, because Inspect knows no prices."""
-    change = "tools.budget.limits_dollars = lambda parameters: True"
-    asked = f"from kgbench.plugins.inspect import bridge, tools; {change}; bridge.task({LABEL!r})"
+    change = "bridge.budget.limits_dollars = lambda parameters: True"
+    asked = f"from kgbench.plugins.inspect import bridge; {change}; bridge.task({LABEL!r})"
     done = subprocess.run(
         [sys.executable, "-c", asked], capture_output=True, text=True, check=False
     )

@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 from kgbench.analysis.verdicts import verdicts
 from kgbench.cli import app
 from kgbench.plugins.judging.calibration import (
+    calibration,
     calibration_questions,
     calibration_set,
     calibration_sets,
+    calibrations,
 )
-from kgbench.plugins.judging.calibrations import calibration, calibrations
 from kgbench.record.judgements import all_rubric_versions, rubric
 from kgbench.scores.selection import select
 from kgbench.store import open_reader, open_store

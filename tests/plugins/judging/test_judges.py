@@ -16,7 +16,7 @@ from kgbench.families.JudgeVerdict.judge import family, stated_verdict
 from kgbench.model import Case, Outcome
 from kgbench.plugins.judging import planning as judge_planning
 from kgbench.plugins.judging.dialogues import judgeable_dialogues
-from kgbench.plugins.judging.questions import Piece, prompt, task_of
+from kgbench.plugins.judging.planning import Piece, prompt, task_of
 from kgbench.record import reading
 from kgbench.record.judgements import KINDS, rubric, rubrics
 from kgbench.run_selection import Selection, newest_judgeable_run

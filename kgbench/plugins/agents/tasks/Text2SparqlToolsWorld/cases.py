@@ -106,7 +106,6 @@ class UnanswerableSheet(QuestionSheet):
         return True
 
     def _unknown_thing(self, kind: str, context: ClauseContext) -> Clause:
-        """Require a link to a thing that does not exist."""
         prop = context.chance.one([link for link in self._graph.model.has(kind) if link.links])
         label = f"{word(context.chance)} {word(context.chance)}"
         while label in self._labels:

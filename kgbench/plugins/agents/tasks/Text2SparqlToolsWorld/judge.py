@@ -67,7 +67,6 @@ family: Final = Text2SparqlToolsWorld(__file__)
 
 
 def _kinds(world: World, parameters: Mapping[str, Json]) -> Iterator[tuple[str, int]]:
-    """Yield the kind of each question, and its number within the kind."""
     chance = Chance(generator.VERSION, world.seed, "kinds", parameters["level"])
     numbers: Counter[str] = Counter()
     while True:

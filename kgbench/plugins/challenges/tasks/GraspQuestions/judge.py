@@ -8,7 +8,7 @@ from typing import Final
 
 from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.plugins.challenges import grasp_tools
-from kgbench.plugins.challenges.recorded_questions import RecordedQuestions
+from kgbench.plugins.challenges.questions import RecordedQuestions
 from kgbench.tasks import typed_answers
 from kgbench.tool_calls import ToolCall, ToolResult
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kgbench.plugins.challenges.recorded_questions import RecordedQuestions
+from kgbench.plugins.challenges.questions import RecordedQuestions
 
 
 class SpinachQuestions(RecordedQuestions):

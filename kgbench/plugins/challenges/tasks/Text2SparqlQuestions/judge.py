@@ -5,6 +5,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from kgbench.plugins.challenges.text2sparql_questions import Text2SparqlQuestions
+from kgbench.plugins.challenges.questions import Text2SparqlQuestions
 
 family: Final = Text2SparqlQuestions(__file__)

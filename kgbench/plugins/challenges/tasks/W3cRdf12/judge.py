@@ -19,7 +19,7 @@ from kgbench.families.frame import Family
 from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
 from kgbench.plugins.challenges import w3c_tests
 from kgbench.plugins.challenges.w3c_tests import EVALUATION, SYNTAX, W3cTest
-from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows
+from kgbench.policies.blank_nodes import Row, compare_rows
 from kgbench.rdf.triple_terms import cells
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.single_words import read_word
@@ -95,7 +95,8 @@ class W3cRdf12(Family):
         is_right = not compared.missing and not compared.surplus
         f1 = 1.0 if is_right else compared.agreement.f1
         scores = {"correct": float(is_right), "answerParse": 1.0, "f1": f1}
-        return Verdict(scores, _differences(compared))
+        infos = {"missing": len(compared.missing), "surplus": len(compared.surplus)}
+        return Verdict(scores, infos)
 
     def reference(self, case: Case) -> str:
         """Return the right word, or the expected graph or result in a fenced block."""
@@ -132,10 +133,6 @@ def _judged_verdict(case: Case, answer: str) -> Verdict:
     if verdict is not None:
         return Verdict(scores, infos)
     return Verdict(scores, infos, Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY)
-
-
-def _differences(compared: RowComparison) -> dict[str, Json]:
-    return {"missing": len(compared.missing), "surplus": len(compared.surplus)}
 
 
 def answer_text(answer: str) -> str:

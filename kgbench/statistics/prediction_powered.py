@@ -2,8 +2,8 @@
 """Prediction-powered means: the mean of a judge's values, corrected by a small labelled part.
 
 A judge's mean is biased if the judge errs more to one side. A labelled part (executed or rated by
-people) measures that error; the mean of many verdicts minus the error has a valid interval for
-any judge.
+people) measures that error; the mean of many verdicts minus the error has a valid interval for any
+judge.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgbench.errors import QueryError
 from kgbench.model import TOLERANCE
@@ -21,8 +21,7 @@ CLUSTERS = 30  # the least number of labelled clusters for a normal approximatio
 DISAGREEMENTS = 10  # the least number of labelled clusters with an error, and with each label
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledItem:
+class LabelledItem(NamedTuple):
     """An item with its known value, the judge's value, and its cluster (case)."""
 
     value: float
@@ -30,8 +29,7 @@ class LabelledItem:
     cluster: Hashable
 
 
-@dataclass(frozen=True, slots=True)
-class UnlabelledItem:
+class UnlabelledItem(NamedTuple):
     """An item that only the judge has rated, and its cluster (case)."""
 
     judged: float

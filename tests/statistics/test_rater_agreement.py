@@ -13,7 +13,7 @@ from nltk.metrics.agreement import AnnotationTask
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as reference_fleiss
 
-from kgbench.plugins.judging.coefficients import (
+from kgbench.statistics.rater_agreement import (
     Ratings,
     cohen_kappa,
     estimate,

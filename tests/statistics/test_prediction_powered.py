@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from kgbench.errors import QueryError
-from kgbench.plugins.judging.prediction_powered import (
+from kgbench.statistics.intervals import Bounds
+from kgbench.statistics.prediction_powered import (
     CLUSTERS,
     LabelledItem,
     UnlabelledItem,
     labels_needed,
     powered_mean,
 )
-from kgbench.statistics.intervals import Bounds
 
 
 def drawn(rng, *, labelled, unlabelled, share, right, wrong, size=1):

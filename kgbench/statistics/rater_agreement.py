@@ -235,7 +235,6 @@ def _with_another_item(
 
 
 def _item_weights(items: int, weights: Any) -> Any:
-    """Return the weights of items, by default 1 each."""
     import numpy as np
 
     return np.ones(items) if weights is None else np.asarray(weights, dtype=float)

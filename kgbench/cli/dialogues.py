@@ -65,6 +65,7 @@ def dialogues(
     """
     from kgbench.analysis.dialogue_search import find_dialogues
     from kgbench.record.identity import short_names
+    from kgbench.scores.catalogue import display_names, displayed
     from kgbench.scores.selection import select
     from kgbench.store import open_reader
 
@@ -73,6 +74,8 @@ def dialogues(
         table = find_dialogues(
             opened, chosen, outcome=outcome, below=below, text=search, sort=sort, limit=limit
         )
+        if output.effective_form.for_people:
+            table = displayed(table, display_names(opened))
         if output.effective_form is Form.TABLE and output.out is None:
             names = short_names(opened, map(str, table.column("dialogue")))
             _print_commands(table, names, options.explicit_store(store))

@@ -103,6 +103,7 @@ def _results(store: Store, results: RunResults, location: str | None) -> Iterato
     """Yield the outcomes of all answers, warnings, and the worst dialogues."""
     from kgbench.analysis.worst import show_line
     from kgbench.record.identity import short_names
+    from kgbench.scores.catalogue import display_names
 
     endings = sum(results.endings.values(), Counter[Ending]())
     if endings:
@@ -113,8 +114,10 @@ def _results(store: Store, results: RunResults, location: str | None) -> Iterato
     if found := results.worst():
         yield "\nThe worst dialogues of this run:"
         names = short_names(store, (worst.dialogue for worst in found))
+        models = display_names(store)
         for worst in found:
-            named = worst._replace(dialogue=names[worst.dialogue])
+            model = models.get(worst.model, worst.model)
+            named = worst._replace(dialogue=names[worst.dialogue], model=model)
             yield show_line(named, location, model=True)
         yield ""
 

@@ -5,12 +5,12 @@ Requests are compared by the digests of texts, which their IRIs end with, so tha
 until an answer is taken. Then it is one query for one answer, not a whole dialogue.
 
 Short names of dialogues are the ends of their IRIs, such as ``2-fce231bb``, where they are unique.
-Runs of one plan repeat the same ends; then the path below the base, with the run, is the name.
+Runs of one plan repeat the same ends; then the beginning of the run's id comes before the end, as
+in ``01a2281f/2-fce231bb``.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 
 _LISTED = 5
+_LEAST = 8  # characters of a run in a name
 
 
 class Ingredients(NamedTuple):
@@ -161,31 +162,48 @@ def _reply(row: Any) -> Reply:
 
 
 def find_dialogue(store: Store, name: str) -> str:
-    """Return the IRI of the dialogue called ``name``: an IRI, a path below the base, or an end.
+    """Return the IRI of the dialogue called ``name``: IRI, path below the base, or short name.
 
     IRIs and paths are not looked up. Raises :class:`~kgbench.errors.NotRecorded` if no dialogue, or
-    more than one, has this end.
+    more than one, has this short name.
     """
-    if "/" in name:
+    run, _, end = name.rpartition("/")
+    if "/" in run or name.startswith("/"):
         return name if "://" in name else store.iris.base + name.lstrip("/")
-    found = [iri for _, iri in _called(store, [name])]
+    found = [iri for _, iri in _called(store, [end]) if _is_of_run(iri, run)]
     if len(found) == 1:
         return found[0]
     if not found:
         raise NotRecorded(f"no dialogue is called '{name}'; 'kgbench dialogues' lists their names")
-    paths = sorted(iri.removeprefix(store.iris.base) for iri in found)
-    more = f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
+    named = [*short_names(store, found).values()]
+    more = f" and {len(named) - _LISTED} more" if len(named) > _LISTED else ""
     raise NotRecorded(
-        f"'{name}' is the end of {len(paths)} dialogues: {', '.join(paths[:_LISTED])}{more}"
+        f"'{name}' is the end of {len(named)} dialogues: {', '.join(named[:_LISTED])}{more}"
     )
 
 
 def short_names(store: Store, paths: Iterable[str]) -> dict[str, str]:
     """Return the shortest names of dialogues by path below the base (or IRI)."""
     ends = {path: path.rpartition("/")[2] for path in paths}
-    named = itertools.groupby(_called(store, set(ends.values())), lambda pair: pair[0])
-    unique = {name for name, pairs in named if len(list(pairs)) == 1}
-    return {path: end if end in unique else path for path, end in ends.items()}
+    called: dict[str, list[str]] = defaultdict(list)
+    for name, iri in _called(store, set(ends.values())):
+        called[name].append(iri)
+    return {path: _shortest(path, end, called[end]) for path, end in ends.items()}
+
+
+def _shortest(path: str, end: str, called: Sequence[str]) -> str:
+    """Return the shortest name of a dialogue among those ``called`` by the same end (IRIs)."""
+    if len(called) == 1:
+        return end
+    run = f"/{path}".partition("/run/")[2].partition("/")[0]
+    for length in range(min(_LEAST, len(run)), len(run) + 1):
+        if sum(_is_of_run(iri, run[:length]) for iri in called) == 1:
+            return f"{run[:length]}/{end}"
+    return path
+
+
+def _is_of_run(iri: str, beginning: str) -> bool:
+    return not beginning or f"/run/{beginning}" in iri
 
 
 def _called(store: Store, names: Iterable[str]) -> list[tuple[str, str]]:

@@ -85,7 +85,7 @@ def _dialogues(store: Store, name: str) -> dict[str, str]:
     """Return the graphs of the dialogues that ``name`` selects, by dialogue."""
     term = ""
     with contextlib.suppress(ValueError, NotRecorded):
-        term = iri(name if "/" in name else find_dialogue(store, name))
+        term = iri(find_dialogue(store, name))
     by_iri = _query(store, f"VALUES ?dialogue {{ {term} }}") if term else {}
     if by_iri:
         return by_iri

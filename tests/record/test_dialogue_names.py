@@ -32,16 +32,30 @@ def test_a_unique_end_is_a_name(store):
         assert find_dialogue(store, name) == store.iris.base + path
 
 
-def test_an_end_of_several_dialogues_names_none(store):
-    """Repeated ends are printed as paths, and refused with all candidates."""
+def test_an_end_of_several_dialogues_needs_the_run(store):
+    """Repeated ends are printed after the run, and refused alone with all candidates."""
     paths = [f"{run}/0-aa" for run in RUNS]
+    names = ["1/0-aa", "2/0-aa"]
 
-    assert short_names(store, paths) == dict(zip(paths, paths, strict=True))
-    with pytest.raises(NotRecorded, match="the end of 2 dialogues: run/1/m/Task/0-aa, run/2/"):
+    assert short_names(store, paths) == dict(zip(paths, names, strict=True))
+    assert [find_dialogue(store, name) for name in names] == [store.iris.base + p for p in paths]
+    with pytest.raises(NotRecorded, match="the end of 2 dialogues: 1/0-aa, 2/0-aa"):
         find_dialogue(store, "0-aa")
 
 
-@pytest.mark.parametrize("name", ["none", 'a"b\\', ""])
+def test_runs_of_one_minute_are_told_apart():
+    """The beginning of a run's id is as long as it must be, and at least eight characters."""
+    runs = ("01a2281f-53c2-7935", "01a2281f-53c4-7935", "01b2281f-53c4-7935")
+    with open_store("memory:") as opened:
+        paths = [f"run/{run}/m/Task/0-aa" for run in runs]
+        triples = [f"<{opened.iris.base}{p}> <{RDF.type}> <{KGB.Dialogue}> ." for p in paths]
+        opened.write([Block(f"{opened.iris.base}graph/run/1", triples)])
+        names = ["01a2281f-53c2/0-aa", "01a2281f-53c4/0-aa", "01b2281f/0-aa"]
+        assert [*short_names(opened, paths).values()] == names
+        assert find_dialogue(opened, names[0]) == opened.iris.base + paths[0]
+
+
+@pytest.mark.parametrize("name", ["none", 'a"b\\', "", "3/0-aa"])
 def test_an_unknown_name_is_refused(store, name):
     """The refusal says which command lists names; quotes and backslashes are harmless."""
     assert short_names(store, []) == {}

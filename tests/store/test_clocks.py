@@ -33,7 +33,7 @@ def clock(monkeypatch):
 
         for module in ("engine.session", "engine.calls", "engine.conversation", "reevaluation"):
             monkeypatch.setattr(f"kgbench.{module}.datetime", Clock, raising=False)
-        shift = int(AHEAD.total_seconds() * 1_000_000_000)
+        shift = int(ahead.total_seconds() * 1_000_000_000)
         monkeypatch.setattr(time, "time_ns", lambda: real() + shift)
 
     return put

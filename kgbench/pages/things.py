@@ -14,6 +14,7 @@ import pyoxigraph as ox
 
 from kgbench.pages.snapshot import View
 from kgbench.pages.times import moment
+from kgbench.scores.catalogue import model_names
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, compact
 
 MOST_OUTGOING = 2_000
@@ -155,8 +156,8 @@ def instances(view: View, kind: str, limit: int = 1_000) -> list[str]:
 def label(view: View, iri: str) -> str:
     """Return the label of ``iri``, or else the end of its path.
 
-    Dialogues, verdicts and task executions have no labels and are named after task and model,
-    evaluation passes after their kind and time.
+    Models have the names that leaderboards show. Dialogues, verdicts and task executions have no
+    labels and are named after task and model, evaluation passes after their kind and time.
     """
     if view.labels is None:
         return _label(view, iri)
@@ -169,6 +170,8 @@ def label(view: View, iri: str) -> str:
 
 
 def _label(view: View, iri: str) -> str:
+    if (shown := model_names(view).get(iri)) is not None:
+        return shown
     try:
         node = ox.NamedNode(iri)
     except ValueError:
@@ -182,9 +185,9 @@ def _label(view: View, iri: str) -> str:
         number, answer = (text(view, iri, property_) for property_ in (KGB.iteration, KGB.round))
         name = f"{label(view, task)} by {label(view, model)}"
         name += "" if number is None else f" #{number}"
-        if text(view, iri, KGB.dialogue) is None:
-            return name
-        return f"verdict on {name}" + ("" if answer is None else f", answer {answer}")
+        if text(view, iri, KGB.dialogue) is not None:
+            name = f"verdict on {name}" + ("" if answer is None else f", answer {answer}")
+        return name
     if (kind := text(view, iri, KGB.passKind)) is not None:
         return f"{kind} pass of {moment(text(view, iri, PROV.startedAtTime))}"
     short = compact(iri)

@@ -26,12 +26,22 @@ def path(location: str) -> Path | None:
     """Return the file of the store at ``location``; ``None`` for a store in memory.
 
     It is in the folder of an embedded store. For a store on a server it is on this machine, in a
-    folder of the user's state folder that is named after the server's address.
+    folder of the user's state folder that is named after the server's address. Raises
+    :class:`~kgbench.errors.StoreError` if there are replies in the form of an earlier version.
     """
     if location == "memory:":
         return None
-    remote = back_ends.is_remote(location)
-    folder = back_ends.state_folder("replies", location) if remote else Path(location)
+    if back_ends.is_remote(location):
+        folder = back_ends.state_folder("replies", location)
+        earlier = back_ends.state_folder("write-ahead", location)
+    else:
+        folder = Path(location)
+        earlier = folder / "write-ahead"
+    if any(earlier.rglob("*.log")):
+        raise StoreError(
+            f"{earlier} has replies in the form of an earlier version of kgbench: finish the run "
+            f"with that version, or delete the folder, and its replies are asked for again"
+        )
     return folder / NAME
 
 

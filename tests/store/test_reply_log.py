@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from kgbench.errors import StoreInUse, WriteFailed
+from kgbench.errors import StoreError, StoreInUse, WriteFailed
 from kgbench.store import reply_log
 from kgbench.store.reply_log import ReplyLog
 
@@ -219,3 +219,18 @@ def test_where_the_log_is(tmp_path, monkeypatch):
     assert one != other
     assert reply_log.path("memory:") is None
     assert reply_log.path(str(tmp_path)) == tmp_path / "replies.jsonl"
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_replies_of_an_earlier_version_are_refused(tmp_path, monkeypatch, remote):
+    """Their folder is named, and what to do about them."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    location = "http://host:7878" if remote else str(tmp_path)
+    new = reply_log.path(location).parent
+    folder = new.parent.parent / "write-ahead" / new.name if remote else new / "write-ahead"
+    (folder / "arrivals").mkdir(parents=True)
+    assert reply_log.path(location) == new / "replies.jsonl"
+    (folder / "arrivals" / "00000001.log").write_bytes(b"kgbench-1 2 0 {}\n")
+
+    with pytest.raises(StoreError, match=rf"{folder} has replies .* finish the run with that"):
+        reply_log.path(location)

@@ -281,4 +281,5 @@ class Credentials(httpx2.Auth):
 
 
 def _offers(challenges: str, way: str) -> bool:
+    challenges = re.sub(r'"(?:[^"\\]|\\.)*+"', "", challenges)  # a text may name any scheme
     return re.search(rf"(?:^|,)\s*{way}\b", challenges, re.IGNORECASE) is not None

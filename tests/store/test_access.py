@@ -210,7 +210,8 @@ def answered(ours, *challenges):
         ('Negotiate, Basic realm="x"', "Basic"),
         ('SCRAM-SHA-256 realm="a", , Basic realm="x"', "Basic"),
         ('Basic realm="x", Digest realm="r", nonce="n", qop="auth"', None),
-        ('Newauth realm="a"', None),
+        ('Newauth realm="a, Basic b", Basic realm="x \\"y\\""', "Basic"),
+        ('Newauth realm="a, Basic b"', None),
         ("", None),
     ],
 )
@@ -229,8 +230,9 @@ def test_digests_that_are_not_known_are_not_guessed(what):
     """An unknown digest is refused with the setting that sends the password by Basic."""
     asked = f'Digest realm="r", {what}'
 
-    with pytest.raises(StoreError, match="KGBENCH_STORE_AUTH=basic sends"):
-        answered(Credentials(USER, PASSWORD, None, None), asked, asked)
+    for way in (None, "digest"):
+        with pytest.raises(StoreError, match="KGBENCH_STORE_AUTH=basic sends"):
+            answered(Credentials(USER, PASSWORD, None, way), asked, asked)
     (first,) = answered(Credentials(USER, PASSWORD, None, "basic"))
     assert first.startswith("Basic ")
 
@@ -288,6 +290,7 @@ def test_addresses_follow_from_the_location(location, kind, addresses):
         ("http://h/?query=http://ada:s3cret@h/", "KGBENCH_STORE_PASSWORD"),
         ("http://h/?update=ftp://h/", "not an http or https URL"),
         ("http://h/?limit=20", "number of bytes"),
+        ("http://h/#here", "limit= only"),
         ("ftp://h/", "not an http or https URL"),
         ("http:///x", "not an http or https URL"),
         ("http://h:99999/", "not a URL"),

@@ -99,6 +99,7 @@ OF_ANOTHER = [
     (JSON, '{"head": {"vars": ["o"]}, "results": {"bindings": [{"o": {"type": "uri"'),
     (JSON, '{"head": {"vars": "o"}, "results": {"bindings": 1, "x": "XMLSchema#double"}}'),
     (JSON, '{"results": "XMLSchema#double", "a": ' + "[" * 100_000),
+    (f"{JSON}; charset=iso-8859-1", ROWS.replace("[]", '[{"o": "\xe9"}]').encode("latin-1")),
 ]
 
 
@@ -209,14 +210,16 @@ def test_errors_of_others_stay_as_they_are():
         raise KeyError("mine")
 
 
-def test_a_graph_that_the_server_cut_is_refused():
-    """A graph that the server declares as truncated is refused."""
-    whole = said(200, "<urn:a> <urn:b> <urn:c> .\n", "application/n-triples", X_SQL_State="S1TAT")
-    with (
-        client([whole]) as (made, _),
-        pytest.raises(StoreError, match=r"cut its answer off \(X-SQL-State"),
-    ):
-        list(made.triples(GRAPH))
+@pytest.mark.parametrize("mark", ["X-SPARQL-MaxRows", "X-SQL-State", "X-Exec-Partial"])
+def test_what_the_server_cut_is_refused(mark):
+    """A graph or a result that the server declares as truncated is refused."""
+    cut = {mark.replace("-", "_"): "S1TAT"}
+    graph = said(200, "<urn:a> <urn:b> <urn:c> .\n", "application/n-triples", **cut)
+    answers = [graph, said(200, ROWS, JSON, **cut)]
+    with client(answers) as (made, _):
+        for asking in (lambda: list(made.triples(GRAPH)), lambda: made.query(SELECT)):
+            with pytest.raises(StoreError, match=rf"cut its answer off \({mark}"):
+                asking()
 
 
 @pytest.mark.parametrize("there", [False, True])

@@ -138,6 +138,67 @@ def loaded(turtle: str) -> ox.Store:
     return store
 
 
+@pytest.mark.parametrize(
+    ("shape", "data", "component"),
+    [
+        ("sh:path :p ; sh:not [ sh:class :C ]", ":a :p :c . :c a :C .", "Not"),
+        ("sh:path :p ; sh:lessThan :q", ":a :p 2 ; :q 2 .", "LessThan"),
+        ("sh:path :p ; sh:disjoint :q", ":a :p 2 ; :q 2 .", "Disjoint"),
+        ("sh:path :p ; sh:maxLength 1", ":a :p 'ab' .", "MaxLength"),
+        ("sh:path :p ; sh:maxExclusive 2", ":a :p 2.0 .", "MaxExclusive"),
+        ("sh:path :p ; sh:minExclusive 2", ":a :p 2e0 .", "MinExclusive"),
+        ("sh:path :p ; sh:and ( [ sh:class :C ] [ sh:class :D ] )", ":a :p :c . :c a :C .", "And"),
+        ("sh:path :p ; sh:pattern '^B$' ; sh:flags 'i'", ":a :p 'c' .", "Pattern"),
+        ("sh:path [ sh:oneOrMorePath :p ] ; sh:class :C", ":a :p :b . :b :p :a .", "Class"),
+        ("sh:path [ sh:zeroOrOnePath :p ] ; sh:maxCount 1", ":a :p :b .", "MaxCount"),
+        (
+            "sh:path [ sh:alternativePath ( :p :q ) ] ; sh:maxCount 1",
+            ":a :p 1 ; :q 2 .",
+            "MaxCount",
+        ),
+        (
+            "sh:path :p ; sh:qualifiedValueShape [ sh:class :C ] ; sh:qualifiedMaxCount 0",
+            ":a :p :c . :c a :D . :D rdfs:subClassOf :C .",
+            "QualifiedMaxCount",
+        ),
+    ],
+)
+def test_components_beyond_our_shapes(shape: str, data: str, component: str) -> None:
+    """Components of SHACL core that the result shapes do not use are checked, too."""
+    rules = f":s a sh:PropertyShape ; sh:targetNode :a ; {shape} ."
+    found = complaints(Data(loaded(data)), compiled(loaded(rules)))
+    assert {one.component for one in found} == {component}
+
+
+HOLDER = ":s a sh:NodeShape ; sh:targetNode :a ;"
+
+
+@pytest.mark.parametrize(
+    ("rules", "data"),
+    [
+        (f"{HOLDER} sh:deactivated true ; sh:class :C .", ""),
+        (f"{HOLDER} sh:property [ sh:deactivated true ; sh:path :p ; sh:minCount 1 ] .", ""),
+        (f"{HOLDER} sh:closed false .", ":a :p 1 ."),
+        (
+            ":s a sh:PropertyShape ; sh:targetNode :a ; sh:path :p ; sh:uniqueLang false .",
+            ":a :p 'x'@en , 'y'@en .",
+        ),
+    ],
+)
+def test_what_is_switched_off_is_silent(rules: str, data: str) -> None:
+    """A deactivated shape or constraint reports nothing."""
+    assert list(complaints(Data(loaded(data)), compiled(loaded(rules)))) == []
+
+
+def test_class_that_is_a_shape_targets_its_instances() -> None:
+    """A shape that is a class applies to members of its subclasses, even in a circle."""
+    rules = ":C a sh:NodeShape , rdfs:Class ; sh:property [ sh:path :p ; sh:minCount 1 ] ."
+    circle = ":D rdfs:subClassOf :C . :E rdfs:subClassOf :D . :C rdfs:subClassOf :E ."
+    data = f"{circle} :a a :E . :b a :C ; :p 1 ."
+    found = complaints(Data(loaded(data)), compiled(loaded(rules)))
+    assert [(str(one.focus), one.component) for one in found] == [("<urn:x:a>", "MinCount")]
+
+
 def test_complaint_has_the_name_and_severity_of_its_shape() -> None:
     """A named property shape is reported by its name and with its severity and message."""
     rules = (

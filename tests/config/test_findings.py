@@ -361,3 +361,10 @@ def test_a_long_list_is_read_to_its_end(tmp_path):
     path = write(tmp_path, GOOD + f"sizes: [{sizes}, 0]\n")
 
     assert [finding.pointer for finding in config.validate(path)] == ["/sizes/1500"]
+
+
+def test_contexts_of_others_are_never_read(tmp_path):
+    """A context that a configuration names is an unknown key."""
+    (refused,) = found(tmp_path, '"@context": "https://example.org/context"\n' + GOOD)
+
+    assert refused.startswith("1 /@context unknown key '@context'")

@@ -181,6 +181,15 @@ def test_a_paid_run_suggests_a_backup(server, table, capsys):
         assert ("kgbench store backup FILE.nq.gz --store s" in capsys.readouterr().out) is suggests
 
 
+def test_cost_limit_stops_before_it_is_passed(server, table):
+    """No dialogue begins whose cost exceeds the rest of the limit."""
+    with open_store("memory:") as store:
+        done = hold(store, plan_of(server, 10, max_cost=Decimal("0.002"), prices=table))
+
+    assert 0 < done.complete < 10
+    assert Decimal(0) < done.cost <= Decimal("0.002")
+
+
 def test_cost_of_an_unpriced_model_is_unknown_and_cannot_be_limited(server):
     """A cost without a price is unknown, not zero; a limit on it is refused before any call."""
     with open_store("memory:") as store:

@@ -11,7 +11,7 @@ import pytest
 
 from kgbench.connectors import CallAbandoned
 from kgbench.engine.calls import RetryPolicy
-from kgbench.engine.rate_limiter import RateLimiter, TokenBucket
+from kgbench.engine.rate_limiter import FIRST, RateLimiter, TokenBucket
 from kgbench.errors import RateLimited
 
 
@@ -202,6 +202,11 @@ def test_bucket_lets_its_rate_through(per_minute):
     owing = TokenBucket(60, clock)
     owing.take(31)  # more than the estimate of a call, which delays the next one
     assert owing.wait() == pytest.approx(31.0)
+
+
+def test_start_is_modest():
+    """The first limit for a provider is below the allowed maximum if that is large."""
+    assert (RateLimiter(4).limit, RateLimiter(50).limit, RateLimiter(1000).limit) == (4, FIRST, 250)
 
 
 def test_no_wait_without_end():

@@ -24,6 +24,8 @@ from kgbench.vocab import (
     RDFS,
     SEC,
     SPDX,
+    VOID,
+    compact,
 )
 from tests.publish.conftest import BASE, addresses, command, hasten, publish
 from tests.support.validation import report
@@ -214,6 +216,17 @@ def test_an_unsigned_catalogue_names_no_signature(site):
         text = (site / name).read_text(encoding="utf-8")
         assert "signature.jsonld" not in text
         assert "keys.jsonld" not in text
+
+
+def test_void_counts_the_companions(signed):
+    """VoID states for each companion its dump and its number of triples."""
+    void = stated(signed, "void.ttl")
+    topics = iris(void, f"{BASE}void.ttl", FOAF.topic)
+    assert len(topics) == 2
+    for one in topics:
+        (dump,) = iris(void, one, VOID.dataDump)
+        (count,) = values(void, one, VOID.triples)
+        assert len(stated(signed, dump.removeprefix(BASE))) == int(count.value), compact(one)
 
 
 def test_machines_and_people_are_led_there(signed):

@@ -31,6 +31,29 @@ def run(recorded, site):
     return runs.run_page(view, iri, reveal=False), (folder / "index.html").read_text(), folder
 
 
+def test_results_are_those_of_the_served_page(run):
+    """Scores, scores by task, outcomes, worst dialogues, tokens and cost have the same values."""
+    served, page, _ = run
+    places = served["board"].places
+    assert SCORE.findall(page) == [str(place["score"]) for place in places]
+    tasks = [task.name for task in served["heat"].tasks]
+    cells = [
+        (str(cell["mean"]), task, str(cell["n"]))
+        for *_, row in served["heat"].rows
+        for task, cell in zip(tasks, row, strict=True)
+    ]
+    assert [found[:3] for found in CELL.findall(page)] == cells
+    for _, total, counts in served["outcomes"]:
+        said = ", ".join(f"{n:,} {name.replace('-', ' ')}" for name, n in counts)
+        assert f"<td>{said}</td>" in page
+        assert f'<td class="number minor">{total:,}</td>' in page
+    assert served["worst"]
+    for _, one in served["worst"]:
+        assert f"{one.part} #{one.iteration}" in page
+    assert f"<strong>{served['spent']['cost']}</strong> cost" in page
+    assert page.count(">$0.00</td>") == len(served["spent"]["models"]) == 2
+
+
 def test_cells_lead_to_the_dialogues_of_the_run(run):
     """Each cell of model and task links to the page with its dialogues."""
     _, page, folder = run

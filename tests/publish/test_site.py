@@ -20,7 +20,7 @@ from kgbench.store import open_reader
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import DCAT, DCTERMS, KGB, PROV, RDF, SCHEMA, SD, SH, SPDX, VOID
 from tests.publish.conftest import BASE, addresses, left_out, publish
-from tests.publish.reading import dump, everything, load, page, unpacked
+from tests.publish.reading import dump, everything, load, page, triples, unpacked
 from tests.publish.static import MEDIA, serving
 from tests.support.validation import assert_conforms
 
@@ -108,6 +108,20 @@ def test_dialogue_iris_resolve(site):
             assert media == "text/turtle"
             said = {t.subject.value for t in ox.parse(data, ox.RdfFormat.TURTLE)}
             assert {iri, f"{iri}-0-answer"} <= said
+
+
+def test_all_rdf_parses_and_agrees(site):
+    """Both formats of each document have the same triples."""
+    found = 0
+    for path in site.rglob("*.jsonld"):
+        stores = []
+        for suffix in (".ttl", ".jsonld"):
+            store = ox.Store()
+            load(store, path.with_name(path.name.removesuffix(".jsonld") + suffix), base=BASE)
+            stores.append(triples(store))
+        assert stores[0] == stores[1], path
+        found += 1
+    assert found > 40
 
 
 @pytest.mark.parametrize("name", ["site", "hostile_site"])

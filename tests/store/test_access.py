@@ -237,6 +237,19 @@ def test_digests_that_are_not_known_are_not_guessed(what):
     assert first.startswith("Basic ")
 
 
+def test_names_and_realms_of_any_letters():
+    """Names, realms and passwords of a digest are hashed and sent in UTF-8."""
+    asked = 'Digest realm="Bücher", nonce="n"'
+    sent = answered(Credentials("ädä", "wörd", None, None), asked, asked)[-1]
+    secret, request = (
+        hashlib.md5(text.encode()).hexdigest() for text in ("ädä:Bücher:wörd", "GET:/x?y")
+    )
+    response = hashlib.md5(f"{secret}:n:{request}".encode()).hexdigest()
+
+    assert sent.startswith('Digest username="ädä", realm="Bücher", nonce="n"')
+    assert f'response="{response}"' in sent
+
+
 def test_a_token_that_ends_in_a_blank():
     """A blank at the end of a token, which a header cannot have, is not sent."""
     assert answered(Credentials(None, None, "token ", None)) == ["Bearer token"]

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +57,7 @@ def run() -> list[Result]:
 
 
 def extracted(commit: str, folder: Path) -> Path:
-    """Write the files of a commit to ``folder``; return it.
+    """Write the files of a commit to ``folder``, with its entry points; return it.
 
     Raises :class:`subprocess.CalledProcessError` if there is no such commit.
     """
@@ -64,6 +65,16 @@ def extracted(commit: str, folder: Path) -> Path:
     archive = subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(folder, filter="data")
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    metadata = folder / "kgbench-0.dist-info"  # found before that of the installed kgbench
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: kgbench\nVersion: 0\n")
+    points = (
+        line
+        for group, entries in project.get("entry-points", {}).items()
+        for line in (f"[{group}]", *(f"{name} = {target}" for name, target in entries.items()))
+    )
+    (metadata / "entry_points.txt").write_text("\n".join([*points, ""]), encoding="utf-8")
     return folder
 
 

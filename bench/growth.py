@@ -131,6 +131,7 @@ def analyze(store: Path, dialogues: int) -> dict[str, object]:
     """Run each analysis once in a newly opened store, read its table back, and read dialogues."""
     from bench.analyzing import analyses, read_back
     from kgbench.analysis.dialogues import view
+    from kgbench.analysis.index import ANALYSES
     from kgbench.errors import QueryError
     from kgbench.scores.selection import select
     from kgbench.store import open_store
@@ -146,7 +147,7 @@ def analyze(store: Path, dialogues: int) -> dict[str, object]:
             except QueryError:
                 continue
             parts[name] = time.perf_counter() - begin, "s"
-            if isinstance(table, Table):
+            if isinstance(table, Table) and name in ANALYSES:
                 reading = read_back(opened, selection, name, table)
                 parts[f"{name}, from what is stored"] = reading.median, "s"
         names = _some_dialogues(opened, _LOOK_UPS)

@@ -32,7 +32,31 @@ A message says what happened, to which resource, and what to do about it.
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+
+
+def program(name: str) -> str:
+    """Return how a shell in this folder calls a program that belongs to the running Python."""
+    import shlex
+    import shutil  # needed only for a message
+
+    place = Path(sys.executable).parent / name
+    found = shutil.which(name)
+    if found is not None and Path(found) == place:
+        return name
+    with suppress(ValueError):
+        place = place.relative_to(Path.cwd())
+    return shlex.quote(str(place))
+
+
+def pip_install(*needs: str) -> str:
+    """Return a command that installs distributions for the running Python."""
+    import shlex
+
+    return f"{program('python')} -m pip install {shlex.join(needs)}"
 
 
 class KgbenchError(Exception):

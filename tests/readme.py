@@ -56,6 +56,7 @@ def said(session: Session, store: Path) -> str:
     """Return the output of the command of ``session``, with ``store`` as the default store."""
     command = session.command.replace(COMMAND, f"{shlex.quote(sys.executable)} -m kgbench", 1)
     environment = dict(os.environ, KGBENCH_STORE=str(store), COLUMNS="100", NO_COLOR="1")
+    environment["PATH"] = "/usr/bin:/bin"  # as in a shell without the virtual environment
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=store.parent,
@@ -66,7 +67,8 @@ def said(session: Session, store: Path) -> str:
     )
     if done.returncode:
         raise RuntimeError(f"{session.command}\n{done.stderr}")
-    return tidy(done.stdout).replace(str(store), SHOWN_STORE)
+    programs = str(Path(sys.executable).parent)
+    return tidy(done.stdout).replace(str(store), SHOWN_STORE).replace(programs, ".venv/bin")
 
 
 def tidy(text: str) -> str:

@@ -51,8 +51,8 @@ _NONE: Final = (
     "one, such as ClaimCheckWorld-natural-1."
 )
 _NO_SIZES: Final = (
-    "No model was scored on tasks that differ in a declared problem size, such as "
-    "RdfFriendCount-turtle-1 and RdfFriendCount-turtle-2."
+    "No model was scored on tasks that differ in a declared problem size: give a task several in a "
+    "configuration, such as 'sizes: [1000, 2000]' for RdfFriendCount."
 )
 
 

@@ -96,11 +96,11 @@ def require_packages(*packages: str, extra: str = "publish") -> None:
     """Raise :class:`~kgbench.errors.ResourceError` if a package of an extra is not installed."""
     from importlib.util import find_spec
 
-    from kgbench.errors import ResourceError
+    from kgbench.errors import ResourceError, pip_install
 
     for name in packages:
         if find_spec(name) is None:
-            raise ResourceError(f"{name} is not installed: pip install 'kgbench[{extra}]'")
+            raise ResourceError(f"{name} is not installed: {pip_install(f'kgbench[{extra}]')}")
 
 
 def run_selection(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kgbench.characters import visible
-from kgbench.errors import ResourceError
+from kgbench.errors import ResourceError, pip_install
 
 if TYPE_CHECKING:
     from kgbench.tables import Table, Value
@@ -66,4 +66,4 @@ def missing_package(error: ModuleNotFoundError, extra: str) -> ResourceError:
     name = error.name or ""
     if name.partition(".")[0] == "kgbench":
         raise error
-    return ResourceError(f"{name} is not installed: pip install 'kgbench[{extra}]'")
+    return ResourceError(f"{name} is not installed: {pip_install(f'kgbench[{extra}]')}")

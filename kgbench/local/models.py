@@ -24,7 +24,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from kgbench.errors import ImportRefused, ModelSpecError
+from kgbench.errors import ImportRefused, ModelSpecError, pip_install
 from kgbench.model import Json
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
@@ -240,7 +240,7 @@ def _read(path: Path, changed: int, size: int) -> Mapping[str, Json]:  # noqa: A
     except ImportError:
         raise ModelSpecError(
             f"local:{path.name}: the reader of GGUF files is not installed: "
-            f"pip install 'kgbench[local]'"
+            f"{pip_install('kgbench[local]')}"
         ) from None
     try:
         fields = gguf.GGUFReader(path).fields

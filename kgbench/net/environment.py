@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from kgbench.errors import EnvironmentVariableError
+from kgbench.errors import EnvironmentVariableError, pip_install
 from kgbench.net.limits import ascii_host
 from kgbench.secrets import key_patterns
 
@@ -185,7 +185,7 @@ def _proxy(name: str, value: str) -> Proxy:
     if proxy.is_socks and importlib.util.find_spec("socksio") is None:
         raise EnvironmentVariableError(
             f"{variable} names a SOCKS proxy ({_shown(value)}), which needs the package socksio; "
-            f"install it (pip install 'kgbench[socks]'), or add the host to NO_PROXY"
+            f"install it ({pip_install('kgbench[socks]')}), or add the host to NO_PROXY"
         )
     return proxy
 

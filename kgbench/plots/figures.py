@@ -20,7 +20,7 @@ from kgbench import files
 from kgbench.analysis.index import FIGURES, resolve
 from kgbench.analysis.registry import OptionRefused
 from kgbench.analysis.stored_results import stamps
-from kgbench.errors import QueryError, ResourceError
+from kgbench.errors import QueryError, ResourceError, pip_install
 from kgbench.rdf import canonical_json, digest, queries
 from kgbench.scores.catalogue import displayed
 from kgbench.scores.selection import Selection
@@ -310,7 +310,7 @@ class FigureKind:
             import matplotlib as mpl  # noqa: F401 - fails before the store is read, not after
         except ModuleNotFoundError as error:
             raise ResourceError(
-                f"{error.name} is not installed: pip install 'kgbench[plots]'"
+                f"{error.name} is not installed: {pip_install('kgbench[plots]')}"
             ) from None
         return None if layout.size is None else size_of(layout.size)
 

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple, Protocol
 
 import pyoxigraph as ox
 
-from kgbench.errors import PublicationRefused
+from kgbench.errors import PublicationRefused, pip_install
 from kgbench.publish.file_reading import PACKINGS, opened
 from kgbench.publish.folder import Dump, Folder, Manifest, checksum
 
@@ -176,5 +176,5 @@ def check_compression(name: str) -> None:
     """
     if name == "zstd" and find_spec("zstandard") is None:
         raise PublicationRefused(
-            "zstandard is not installed: pip install 'kgbench[publish]', or use --compress gzip"
+            f"zstandard is not installed: {pip_install('kgbench[publish]')}, or use --compress gzip"
         )

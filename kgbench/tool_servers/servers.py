@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, Self
 from kgbench.characters import one_line
 from kgbench.connectors import keys
 from kgbench.connectors.options import ToolSource, tool_source
-from kgbench.errors import ModelSpecError, ProviderRefused, ResourceError
+from kgbench.errors import ModelSpecError, ProviderRefused, ResourceError, pip_install
 from kgbench.model import Json, ModelSetup
 from kgbench.net import environment
 from kgbench.net.limits import REPLY, Limits
@@ -311,7 +311,9 @@ def check_installed() -> None:
     try:
         import mcp  # noqa: F401 - imported later by the connection
     except ModuleNotFoundError as error:
-        raise ResourceError(f"{error.name} is not installed: pip install 'kgbench[mcp]'") from None
+        raise ResourceError(
+            f"{error.name} is not installed: {pip_install('kgbench[mcp]')}"
+        ) from None
 
 
 def usable_tools(

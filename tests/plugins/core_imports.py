@@ -46,16 +46,16 @@ inspect: cli.export_options cli.interruption cli.messages cli.option_groups cli.
     importers.load importers.metrics importers.published_runs model nearest net.limits
     publish.redaction rdf record.schema scoring.aggregation software store store.iris
     tasks.catalogue tasks.tool_prompts tool_calls tools.arguments tools.budget tools.wording vocab
-judging: analysis.outcomes analysis.registry analysis.run_totals analysis.verdicts cli.completion
-    cli.listening cli.messages cli.option_groups cli.options cli.run cli.run_report cli.tables
-    clock config config.names config.turtle datasets.json_files engine engine.planning engine.plans
-    errors model nearest on_demand pages.rendering rdf rdf.declared rdf.queries record.dialogues
-    record.evaluations record.judgements record.reading record.recorder record.reviews record.turns
-    reevaluation.run_passes resources run_selection scores.catalogue scores.inference
-    scores.selection serve.app serve.authorisation serve.refusals serve.request_bodies
-    serve.settings serve.startup software statistics.intervals statistics.prediction_powered
-    statistics.rater_agreement store store.iris store.protocol store.publication_keys tables
-    tables.rendering tasks.catalogue tasks.successors vocab
+judging: analysis.outcomes analysis.registry analysis.run_results analysis.run_totals
+    analysis.verdicts cli.completion cli.listening cli.messages cli.option_groups cli.options
+    cli.run cli.run_report cli.tables clock config config.names config.turtle datasets.json_files
+    engine engine.planning engine.plans errors model nearest on_demand pages.rendering rdf
+    rdf.declared rdf.queries record.dialogues record.evaluations record.judgements record.reading
+    record.recorder record.reviews record.turns reevaluation.run_passes resources run_selection
+    scores.catalogue scores.inference scores.selection serve.app serve.authorisation serve.refusals
+    serve.request_bodies serve.settings serve.startup software statistics.intervals
+    statistics.prediction_powered statistics.rater_agreement store store.iris store.protocol
+    store.publication_keys tables tables.rendering tasks.catalogue tasks.successors vocab
 papers: analysis.compass analysis.difficulty analysis.format_preference analysis.leaderboard
     analysis.leaders analysis.policies analysis.registry analysis.standings analysis.task_scores
     cli.options errors files model nearest plots.box_plots plots.figures policies.policy

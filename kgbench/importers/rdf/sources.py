@@ -20,7 +20,7 @@ from typing import IO, Any
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
 from kgbench.datasets import damage
-from kgbench.errors import ImportRefused
+from kgbench.errors import ImportRefused, pip_install
 from kgbench.importers import archives
 from kgbench.importers.rdf.parsing import FORMATS, RdfFile
 from kgbench.net import web
@@ -256,7 +256,7 @@ def _zstd(stream: IO[bytes], name: str) -> Iterator[Any]:
     except ImportError:
         raise ImportRefused(
             f"{name}: reading .zst needs the package zstandard: "
-            f"pip install 'kgbench[publish]', or unpack the file first"
+            f"{pip_install('kgbench[publish]')}, or unpack the file first"
         ) from None
     try:
         # A frame declares its window, which the decompressor keeps in memory: limit it.

@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
-from kgbench.errors import EvaluationError
+from kgbench.errors import EvaluationError, pip_install
 from kgbench.execution.pools import unusable
 
 P = ParamSpec("P")
@@ -34,7 +34,7 @@ class DaskPool(Executor):
             distributed = import_module("distributed")
         except ImportError:
             raise unusable(
-                f"dask:{address}", "Dask is not installed: pip install 'kgbench[dask]'"
+                f"dask:{address}", f"Dask is not installed: {pip_install('kgbench[dask]')}"
             ) from None
         try:
             self._client = distributed.Client(address, timeout="10s")

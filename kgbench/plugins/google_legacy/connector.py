@@ -19,7 +19,7 @@ from kgbench.connectors import generate_content, google
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
 from kgbench.connectors.options import read, sampling
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, pip_install
 from kgbench.model import Json, ModelSetup, Reply, Request
 from kgbench.net.limits import Misbehaviour, RedirectRefused
 
@@ -51,7 +51,7 @@ def _model(model_id: str, parameters: dict[str, Json]) -> Any:
             legacy = _module("generativeai")
     except ImportError:
         raise ModelSpecError(
-            "google-generativeai is not installed: pip install 'kgbench[google-legacy]'"
+            f"google-generativeai is not installed: {pip_install('kgbench[google-legacy]')}"
         ) from None
     return legacy.GenerativeModel(model_id, generation_config=parameters)
 

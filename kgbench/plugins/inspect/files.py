@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgbench.datasets import damage
-from kgbench.errors import ImportRefused
+from kgbench.errors import ImportRefused, pip_install
 from kgbench.model import Json
 from kgbench.net.limits import Budget
 
@@ -127,8 +127,8 @@ def _zstandard(name: str, content: bytes, member: zipfile.ZipInfo) -> bytes:
         zstandard = importlib.import_module("zstandard")
     except ImportError:
         raise ImportRefused(
-            f"{name} is compressed with Zstandard: pip install 'kgbench[inspect]', or make JSON of "
-            f"it with 'inspect log convert --to json'"
+            f"{name} is compressed with Zstandard: {pip_install('kgbench[inspect]')}, or make JSON "
+            f"of it with 'inspect log convert --to json'"
         ) from None
     begin = member.header_offset
     signature, name_length, extra_length = _LOCAL_HEADER.unpack_from(content, begin)

@@ -41,7 +41,10 @@ from kgbench.tables import Column, Kind, Table, Value
 
 METHOD = "resampled-cases"
 ALL_JUDGES = "all judges"
-NO_JUDGES = "No judge has judged these dialogues yet: run `kgbench judge`."
+NO_JUDGES = (
+    "No judge has given a verdict on these dialogues: run `kgbench judge`; if it has run, `kgbench "
+    "status` tells how its answers ended."
+)
 _PAIR = 2  # raters
 
 _COLUMNS = (

@@ -254,6 +254,7 @@ def _list_rubrics(*, json_: bool) -> None:
 
 
 def _report(store: Store, judged: str, progress: Progress, *, json_: bool) -> None:
+    from kgbench.analysis.run_results import RunResults
     from kgbench.analysis.run_totals import totals
     from kgbench.cli.run_report import print_failures, progress_lines, totals_line
     from kgbench.plugins.judging.agreement import agreement
@@ -279,6 +280,7 @@ def _report(store: Store, judged: str, progress: Progress, *, json_: bool) -> No
     }
     lines: list[str | Table] = [
         table,
+        *(f"warning  {each}" for each in RunResults(store, run).warnings),
         *progress_lines(store, progress),
         f"total  {totals_line(costs)}",
         f"run    {progress.run} ({run.label})",

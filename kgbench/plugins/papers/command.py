@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
+from kgbench.errors import pip_install
 
 if TYPE_CHECKING:
     from kgbench.plugins.papers.reproduction import Reproduced
@@ -68,7 +69,7 @@ def reproduce(
     table = papers.summary(results)
     typer.echo(render(table, "json" if json_ else "table"), nl=False)
     if not drawing:
-        typer.echo("no figures: install the extra 'plots' (pip install 'kgbench[plots]')", err=True)
+        typer.echo(f"no figures without Matplotlib: {pip_install('kgbench[plots]')}", err=True)
     typer.echo(f"wrote {out}", err=True)
     if any(result.unexplained for result in results):
         raise typer.Exit(1)

@@ -20,7 +20,7 @@ from kgbench.connectors.declared import Declaration
 from kgbench.connectors.local import Managed
 from kgbench.connectors.options import Option, read
 from kgbench.connectors.servers import Service
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, pip_install
 from kgbench.local.engine import Engine
 from kgbench.model import Json, ModelSetup, Reply, Request
 
@@ -123,7 +123,7 @@ def _started(setup: ModelSetup, timeout: float) -> Started:
         arguments += ["--chat-template", str(template.pop("chat_template"))]
     if find_spec("vllm") is None:
         raise ModelSpecError(
-            "vLLM is not installed: pip install 'kgbench[vllm]', or name a server "
+            f"vLLM is not installed: {pip_install('kgbench[vllm]')}, or name a server "
             f"(vllm:{setup.model_id}@http://host:8000/v1)"
         )
     served = replace(setup, options={}, sampling={**setup.sampling, **template})

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import build_app
-from kgbench.errors import QueryError, StoreError, StoreInUse
+from kgbench.errors import NotRecorded, QueryError, StoreError, StoreInUse
 from tests.support.analysis_store import iri, owned
 
 app = build_app(["analyze", "compare", "query", "show"])
@@ -174,4 +174,6 @@ def test_show_prints_one_dialogue(run, tmp_path):
     assert printed.index("verdict on answer 0") < printed.index("verdict on the whole dialogue")
     assert json.loads(run("show", path, "--json", store=store))["iri"] == iri(path)
     with pytest.raises(QueryError, match="holds no dialogue"):
+        run("show", f"{path}0", store=store)
+    with pytest.raises(NotRecorded, match="no dialogue is called 'run/none'"):
         run("show", "run/none", store=store)

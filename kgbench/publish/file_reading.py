@@ -20,6 +20,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import ImportRefused, KgbenchError, PublicationRefused
 from kgbench.importers.rdf import parsing
+from kgbench.importers.rdf.sources import ZstandardFrames
 
 PACKINGS = {".zst": "application/zstd", ".gz": "application/gzip", ".zip": "application/zip"}
 FORMATS = {
@@ -30,7 +31,6 @@ FORMATS = {
     ".jsonld": "application/ld+json",
 }
 _CHUNK = 1 << 20
-_PACKED = 4 << 10  # bytes unpacked at once: a byte may give 32 kB
 _FEW_TERMS = 100  # levels of nesting that fit any stack
 # pyoxigraph raises MemoryError for a term of more than 16 MiB.
 _DAMAGED = (OSError, EOFError, ValueError, SyntaxError, MemoryError, zlib.error)
@@ -89,7 +89,7 @@ def _unpacked(file: IO[bytes], packing: str, password: str | None) -> Any:
     if packing == ".gz":
         return gzip.GzipFile(fileobj=file)
     if packing == ".zst":
-        return io.BufferedReader(_Zstandard(file), _CHUNK)
+        return io.BufferedReader(ZstandardFrames(file), _CHUNK)
     if packing == ".zip":
         import pyzipper
 
@@ -101,41 +101,6 @@ def _unpacked(file: IO[bytes], packing: str, password: str | None) -> Any:
             raise Unreadable("cannot be read: the archive is empty")
         return archive.open(archive.namelist()[0])
     return file
-
-
-class _Zstandard(io.RawIOBase):
-    """The content of successive Zstandard frames; an incomplete frame is an error."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        import zstandard
-
-        self._file = file
-        self._new = zstandard.ZstdDecompressor().decompressobj
-        self._frame = self._new()
-        self._begun = False
-        self._input = b""
-        self._waiting = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._waiting:
-            if not self._input:
-                self._input = self._file.read(_PACKED)
-            if not self._input:
-                if self._begun:
-                    raise EOFError("it is truncated")
-                return 0
-            self._waiting = memoryview(self._frame.decompress(self._input))
-            self._begun, self._input = True, b""
-            if self._frame.eof:
-                self._input = self._frame.unused_data
-                self._begun, self._frame = False, self._new()
-        number = min(len(buffer), len(self._waiting))
-        buffer[:number] = self._waiting[:number]
-        self._waiting = self._waiting[number:]
-        return number
 
 
 def refuse_large(paths: Iterable[Path], password: str | None, most: int) -> int:

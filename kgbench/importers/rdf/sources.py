@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ MAX_SECONDS = 3_600.0
 """The default budget of one import (seconds)."""
 
 _CHUNK = 1 << 20
+_PACKED = 4 << 10  # bytes unpacked at once: a byte may give 32 kB
 _COMPRESSED = (".gz", ".zst")
 
 Fetch = Callable[[str, Path, int], None]
@@ -259,13 +261,47 @@ def _zstd(stream: IO[bytes], name: str) -> Iterator[Any]:
             f"{pip_install('kgbench[publish]')}, or unpack the file first"
         ) from None
     try:
-        # A frame declares its window, which the decompressor keeps in memory: limit it.
-        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
-            stream, read_across_frames=True
-        ) as plain:
-            yield plain
+        yield io.BufferedReader(ZstandardFrames(stream), _CHUNK)
     except zstandard.ZstdError as error:
         raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
+
+
+class ZstandardFrames(io.RawIOBase):
+    """The content of successive Zstandard frames; an incomplete frame is an error."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard
+
+        self._file = file
+        # A frame declares its window, which the decompressor keeps in memory: limit it.
+        self._new = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
+        self._frame = self._new()
+        self._begun = False
+        self._input = b""
+        self._waiting = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Return ``True``."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some content into ``buffer``; raise :class:`EOFError` if a frame is incomplete."""
+        while not self._waiting:
+            if not self._input:
+                self._input = self._file.read(_PACKED)
+            if not self._input:
+                if self._begun:
+                    raise EOFError("it is truncated")
+                return 0
+            self._waiting = memoryview(self._frame.decompress(self._input))
+            self._begun, self._input = True, b""
+            if self._frame.eof:
+                self._input = self._frame.unused_data
+                self._begun, self._frame = False, self._new()
+        number = min(len(buffer), len(self._waiting))
+        buffer[:number] = self._waiting[:number]
+        self._waiting = self._waiting[number:]
+        return number
 
 
 def _unpack_members(

@@ -7,6 +7,7 @@ import gzip
 
 import pyoxigraph as ox
 import pytest
+import zstandard
 
 from kgbench.errors import ImportRefused
 from kgbench.importers.rdf import contents as data_sets
@@ -201,6 +202,7 @@ BROKEN = {
     "c.nq.gz": (gzip.compress(b"<a:b> <a:c> <a:d> .\n" * 9)[:-9], "damaged"),
     "d.nq.gz": (b"no gzip", "damaged"),
     "e.nq.zst": (b"no zstd", "damaged"),
+    "n.nq.zst": (zstandard.compress(b"<a:b> <a:c> <a:d> .\n" * 99_999)[:-1], "damaged"),
     "f.zip": (b"PK no zip", "damaged|no RDF file"),
     "g.csv": (b"a,b", "does not show which RDF format"),
     "h.ttl": (b"<relative> <a:c> <a:d> .", "not Turtle"),

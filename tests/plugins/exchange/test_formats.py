@@ -186,9 +186,9 @@ def test_provenance_as_xml_needs_lxml(small, monkeypatch):
     )
     result = CliRunner().invoke(app, ["export", "prov", "--store", str(small), "--format", "xml"])
     assert result.exit_code != 0
-    assert "-m pip install 'kgbench[publish]'" in str(
-        result.exception
-    ) + "".join(result.output.split("\n"))
+    assert "-m pip install 'kgbench[publish]'" in str(result.exception) + "".join(
+        result.output.split("\n")
+    )
 
 
 def test_a_crate_holds_what_it_says(small, tmp_path):

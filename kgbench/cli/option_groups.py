@@ -176,7 +176,7 @@ class Permissions(Group):
 class Output(Group):
     """Format and destination of a table."""
 
-    form: options.TableForm = Form.TABLE
+    form: options.TableForm = None
     json_: options.AsJson = False
     out: options.TableFile = None
     columns: options.Columns = None
@@ -185,8 +185,12 @@ class Output(Group):
 
     @property
     def effective_form(self) -> Form:
-        """The output format; ``--json`` takes precedence over ``--format``."""
-        return Form.JSON if self.json_ else self.form
+        """The output format: ``--json``, ``--format``, or else what the file name shows."""
+        if self.json_:
+            return Form.JSON
+        if self.form is not None or self.out is None:
+            return self.form or Form.TABLE
+        return Form.of_file(self.out)
 
     def write(self, table: Table) -> None:
         """Write the chosen columns of a table; see :func:`kgbench.cli.tables.write`."""

@@ -243,7 +243,12 @@ Columns = Annotated[
         help="Only these columns, in this order: their names in CSV, separated by commas.",
     ),
 ]
-TableForm = Annotated[Form, typer.Option("--format", "-f", help="Format of the table.")]
+TableForm = Annotated[
+    Form | None,
+    typer.Option(
+        "--format", "-f", help="Format of the table; default: by the name of the file, or table."
+    ),
+]
 Guard = Annotated[
     bool,
     rarer(

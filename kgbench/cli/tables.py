@@ -33,6 +33,17 @@ class Form(StrEnum):
     MARKDOWN = "markdown"
     LATEX = "latex"
 
+    @classmethod
+    def of_file(cls, path: Path) -> Form:
+        """Return the format that the name of a file shows, or else ``table``.
+
+        >>> Form.of_file(Path("scores.tex"))
+        <Form.LATEX: 'latex'>
+        """
+        suffixes = {".md": cls.MARKDOWN, ".tex": cls.LATEX}
+        suffixes |= {f".{form}": form for form in (cls.CSV, cls.JSON, cls.XLSX)}
+        return suffixes.get(path.suffix.lower(), cls.TABLE)
+
     @property
     def for_people(self) -> bool:
         """Whether the format is for readers: with display names and rounded numbers."""

@@ -266,3 +266,16 @@ def test_a_narrow_terminal_keeps_count_bar_and_time(width, monkeypatch):
     assert line.startswith("run ━")
     assert "105/465 20 min 34 s left 12.3" in line
     assert "…" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("a.csv", "rank,"), ("a.XLSX", "PK"), ("a.tex", r"\begin{table}"), ("a.txt", "Leaderboard")],
+)
+def test_the_name_of_a_file_decides_its_format(scores, tmp_path, name, start):
+    """Without ``--format``, a table is written as the file name says; other names get the table."""
+    kgbench("leaderboard", "--store", scores, "-o", tmp_path / name)
+    kgbench("leaderboard", "--store", scores, "-o", tmp_path / f"b-{name}", "--format", "json")
+
+    assert (tmp_path / name).read_bytes().decode("latin-1").startswith(start)
+    assert (tmp_path / f"b-{name}").read_text().startswith("{")

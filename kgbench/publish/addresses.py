@@ -42,8 +42,16 @@ from kgbench.vocab import BASE, KGB, RDF
 
 RECORDED = frozenset(
     (
-        *("run", "pass", "analysis", "invalidation", "import", "software", "graph", "agent"),
-        *("reviewer", "tool-server"),
+        "run",
+        "pass",
+        "analysis",
+        "invalidation",
+        "import",
+        "software",
+        "graph",
+        "agent",
+        "reviewer",
+        "tool-server",
     )
 )
 _DIALOGUE = re.compile(r"(\d+-)([0-9a-f]{8})(\.\d+)?")

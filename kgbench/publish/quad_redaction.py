@@ -59,10 +59,25 @@ _ENDING = frozenset((KGB.Run, KGB.EvaluationPass))
 #: Types of declarations, whose texts were written for publication.
 _WRITTEN_BY_HAND = frozenset(
     (
-        *(KGB.Metric, KGB.TaskClass, KGB.Parameter, KGB.LabelledTask, KGB.Setting, KGB.IriPattern),
-        *(KGB.Compass, KGB.ScoreSet, KGB.ScoreSelector, KGB.FormatComparison, KGB.StoreLayout),
-        *(OWL.Class, OWL.Ontology, OWL.DatatypeProperty, OWL.ObjectProperty, SH.SPARQLExecutable),
-        *(SH.Parameter, SKOS.Concept, CSVW.Column),
+        KGB.Metric,
+        KGB.TaskClass,
+        KGB.Parameter,
+        KGB.LabelledTask,
+        KGB.Setting,
+        KGB.IriPattern,
+        KGB.Compass,
+        KGB.ScoreSet,
+        KGB.ScoreSelector,
+        KGB.FormatComparison,
+        KGB.StoreLayout,
+        OWL.Class,
+        OWL.Ontology,
+        OWL.DatatypeProperty,
+        OWL.ObjectProperty,
+        SH.SPARQLExecutable,
+        SH.Parameter,
+        SKOS.Concept,
+        CSVW.Column,
     )
 )
 _NAMES_TEXT = re.compile(r"/text/[0-9a-f]{64}\Z")  # an IRI that may be that of a text

@@ -36,22 +36,59 @@ class RedactionLevel(IntEnum):
 # Fields of case data that are not reference answers. All other fields count as reference answers,
 # because task classes of other packages have field names that are not known here.
 _IDENTITY = frozenset(
-    (*("uid", "taskUid", "graphFormat", "kgInfoFormat", "kgInfoType", "graphName", "version"),)
+    (
+        "uid",
+        "taskUid",
+        "graphFormat",
+        "kgInfoFormat",
+        "kgInfoType",
+        "graphName",
+        "version",
+    )
 )
 _ASKED = _IDENTITY | frozenset(
     (
-        *("question", "claim", "task", "testSparql", "errorMessage", "sentence", "sheet"),
-        *("ontology", "examples", "graph", "graphTurtle", "subGraph", "subSchema", "schema"),
-        *("entityHelpCsv", "prefixes", "n", "knowsCount", "iris", "entityLabelMapping"),
-        *("lsqFeatures", "tools", "multishotLimit", "multishotResultLimit", "multishotSyntaxLimit"),
+        "question",
+        "claim",
+        "task",
+        "testSparql",
+        "errorMessage",
+        "sentence",
+        "sheet",
+        "ontology",
+        "examples",
+        "graph",
+        "graphTurtle",
+        "subGraph",
+        "subSchema",
+        "schema",
+        "entityHelpCsv",
+        "prefixes",
+        "n",
+        "knowsCount",
+        "iris",
+        "entityLabelMapping",
+        "lsqFeatures",
+        "tools",
+        "multishotLimit",
+        "multishotResultLimit",
+        "multishotSyntaxLimit",
     )
 )
 # Fields of judges' notes that derive from the answer only. Numbers and booleans are always kept.
 _JUDGED = frozenset(("testUid", "taskUid", "limit"))
 _ANSWERED = _JUDGED | frozenset(
     (
-        *("sparql", "rdfString", "answerSet", "answerSetWhole", "personsInAnswer", "facts"),
-        *("parseError", "parseErrorPrefix", "parseErrorUnexpected", "syntaxError"),
+        "sparql",
+        "rdfString",
+        "answerSet",
+        "answerSetWhole",
+        "personsInAnswer",
+        "facts",
+        "parseError",
+        "parseErrorPrefix",
+        "parseErrorUnexpected",
+        "syntaxError",
         "EvaluationException",
     )
 )

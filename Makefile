@@ -6,8 +6,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Validators of other projects, used by tests only; two are LGPL packages or depend on them.
 VALIDATORS := .venv-validators
-# The environment of the mutation tests of the scorers.
-MUTATION := .venv-mutants
 SITE := build/site
 PAPERS := build/papers
 DIFFICULTY := build/difficulty
@@ -36,7 +34,7 @@ BRANCHES := import json, sys; \
 	part = json.load(open("build/coverage.json"))["totals"]["percent_branches_covered"]; \
 	print(f"{part:.1f} % of branches"); sys.exit(part < 95)
 
-.PHONY: help run example test test-all costs coverage lint format golden readme site papers difficulty answer-rates bench bench-check attacks fuzz mutants mutant-rates yasgui clean distclean
+.PHONY: help run example test test-all costs coverage lint format golden readme site papers difficulty answer-rates bench bench-check attacks fuzz mutant-rates yasgui clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -119,9 +117,6 @@ attacks: $(VENV)/.installed-dev  ## attack kgbench and print a table (a quarter 
 fuzz: $(VENV)/.installed-dev  ## fuzz the parsers of foreign text (FUZZ_SECONDS, 300)
 	$(strip FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) --tier all tests/fuzz/test_fuzz.py $(TEST))
 
-mutants: $(MUTATION)/.installed  ## mutation tests of the scorers (minutes)
-	$(MUTATION)/bin/python -m tests.mutants $(WORKERS)
-
 mutant-rates: $(VENV)/.installed-dev $(VALIDATORS)/.installed  ## how many changes of each room its quick tests notice (an hour)
 	$(strip $(BIN)/python -m tests.mutant_rates $(RATES))
 
@@ -139,7 +134,7 @@ clean:  ## remove files of builds and checks; keep results and .venv
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## also remove .venv and other environments; keep results
-	rm -rf $(VENV) $(VALIDATORS) $(MUTATION)
+	rm -rf $(VENV) $(VALIDATORS)
 
 # A stamp is written after a successful installation, so a failed one is repeated.
 $(VENV)/.installed: pyproject.toml hatch_build.py | $(BIN)/python
@@ -175,10 +170,4 @@ build/jena/.installed:
 	cd build/jena && apt-get download $(JENA_PACKAGES) && for file in *.deb; do dpkg -x "$$file" . || exit 1; done
 	cd build/jena/classes && $(CURDIR)/$(BIN)/python -m zipfile -e ../usr/share/java/jena-core.jar unpacked && \
 		cp -r unpacked/org/apache/jena/ext/xerces . && rm -r unpacked ../*.deb
-	touch $@
-
-$(MUTATION)/.installed: pyproject.toml
-	$(PYTHON) -m venv $(MUTATION)
-	$(MUTATION)/bin/python -m pip --disable-pip-version-check --quiet install --editable . \
-		'mutmut>=3.8.1,<3.9' 'hypothesis>=6.170' 'pytest>=9.2'
 	touch $@

@@ -80,9 +80,9 @@ def analyses(store: Store, selection: Selection) -> dict[str, Callable[[], objec
     a, b = sides(store, models[0], models[-1])
     scores = [Score(t, m) for t in catalogue.tasks(store) for m in catalogue.metrics(store)]
 
-    def every() -> list[float | None]:
+    def every() -> dict[tuple[str, Score], float | None]:
         read = histograms(store, selection, scores)
-        return [values.mean for by_score in read.values() for values in by_score.values()]
+        return {(m, s): found.mean for m, by_score in read.items() for s, found in by_score.items()}
 
     return {
         "leaderboard": lambda: leaderboard(store, selection),

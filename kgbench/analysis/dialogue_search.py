@@ -189,7 +189,7 @@ def judged_dialogues(
 
 def worst_judged(store: Store, selection: Selection, limit: int) -> list[JudgedDialogue]:
     """Return the judged dialogues with the worst scores below a full score, in no order."""
-    worst = worst_dialogues(store, selection, limit)
+    worst = worst_dialogues(store, selection, limit, varied=False)
     return judged_dialogues(store, selection, [store.iris.base + one.dialogue for one in worst])
 
 

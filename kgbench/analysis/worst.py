@@ -89,18 +89,21 @@ def _order(scored: ScoredDialogue) -> tuple[float, int, str, str, int, str]:
     )
 
 
-def worst_dialogues(store: Store, selection: Selection, limit: int = MOST) -> list[ScoredDialogue]:
+def worst_dialogues(
+    store: Store, selection: Selection, limit: int = MOST, *, varied: bool = True
+) -> list[ScoredDialogue]:
     """Return the worst dialogues of a selection by the main metrics of their tasks.
 
-    There is one for each model and task. Dialogues with a full score are left out, as are those of
-    models that fail everywhere, if other models fail somewhere. Counts tell which values are the
-    worst, so that only dialogues with these values are read, and none of a million with a full
-    score.
+    Dialogues with a full score are left out. If they are to be ``varied``, there is one for each
+    model and task, and none of models that fail everywhere, if other models fail somewhere. Counts
+    tell which values are the worst, so that only dialogues with these values are read, and none of
+    a million with a full score.
     """
     found: list[ScoredDialogue] = []
     values: list[float] = []
     total, wanted = 0, limit
-    by_level, shown = _levels(store, selection)
+    by_level, shown = _levels(store, selection, varied=varied)
+    of = attrgetter("model", "part") if varied else attrgetter("dialogue")
     levels = sorted(by_level.items())
     for number, (level, counts) in enumerate(levels, 1):
         values += counts
@@ -109,7 +112,7 @@ def worst_dialogues(store: Store, selection: Selection, limit: int = MOST) -> li
             continue
         read = main_values(store, selection, values)
         bad = (value for value in read if value.badness <= level and value.model in shown)
-        found = worst(bad, limit, attrgetter("model", "part"))
+        found = worst(bad, limit, of)
         if len(found) == limit:
             break
         wanted = 2 * total  # a dialogue can have several values
@@ -117,12 +120,12 @@ def worst_dialogues(store: Store, selection: Selection, limit: int = MOST) -> li
 
 
 def _levels(
-    store: Store, selection: Selection
+    store: Store, selection: Selection, *, varied: bool
 ) -> tuple[dict[float, Counter[float]], frozenset[str]]:
     """Return the values of main metrics below a full score with their counts, by badness.
 
-    They are those of the models that are returned, too: of models that solve some dialogues and
-    fail others, if there are any, else of all.
+    They are those of the models that are returned, too: if they are to be ``varied``, of models
+    that solve some dialogues and fail others, if there are any, else of all.
     """
     metrics, models = catalogue.metrics(store), catalogue.models(store)
     of_models: dict[str, dict[float, Counter[float]]] = defaultdict(lambda: defaultdict(Counter))
@@ -132,12 +135,13 @@ def _levels(
                 level = badness(value, higher_is_better=metrics[score.metric].higher_is_better)
                 of_models[model][level][value] += times
     able = {model for model, levels in of_models.items() if max(levels) > 0 and min(levels) < 1}
+    models_shown = (varied and able) or of_models
     chosen: dict[float, Counter[float]] = defaultdict(Counter)
-    for model in able or of_models:
+    for model in models_shown:
         for level, counts in of_models[model].items():
             if level < 1:
                 chosen[level] += counts
-    return chosen, frozenset(models.name(model) for model in able or of_models)
+    return chosen, frozenset(models.name(model) for model in models_shown)
 
 
 def _main_scores(store: Store, selection: Selection) -> list[Score]:

@@ -8,7 +8,6 @@ import time
 import pyoxigraph as ox
 import pytest
 
-from kgbench.execution import oxigraph
 from kgbench.execution.engines import engine
 from kgbench.execution.oxigraph import OxigraphExecutor
 from kgbench.plugins.agents import graph_questions, graph_tools
@@ -188,7 +187,7 @@ def test_a_graph_is_loaded_once_for_all_dialogues(monkeypatch):
     """Dialogues about one graph share its store, its index and its numbers."""
     loads, indexes = [], []
 
-    def loading(graph, original=oxigraph._store):
+    def loading(graph, original=OxigraphExecutor._loaded):
         loads.append(len(graph.text))
         return original(graph)
 
@@ -196,7 +195,7 @@ def test_a_graph_is_loaded_once_for_all_dialogues(monkeypatch):
         indexes.append(1)
         return LabelIndex(triples)
 
-    monkeypatch.setattr(oxigraph, "_store", loading)
+    monkeypatch.setattr(OxigraphExecutor, "_loaded", staticmethod(loading))
     monkeypatch.setattr(graph_tools, "LabelIndex", indexing)
     monkeypatch.setattr(graph_tools, "_graphs", type(graph_tools._graphs)())
     executor = OxigraphExecutor()

@@ -41,10 +41,8 @@ def test_without_options_the_defaults_run(tmp_path):
     assert "Run it with: kgbench run first/kgbench.yaml" in said
     assert len(re.findall("^ *# ", path.read_text(), re.MULTILINE)) > 5
     assert "accepted" in kgbench(tmp_path, "validate", str(path))
-    done = kgbench(
-        tmp_path, "run", str(path), "--task", "FactExtractStatic", "-n", "1", "--store", "s"
-    )
-    assert "2 of 2 dialogues complete" in done
+    done = kgbench(tmp_path, "run", str(path), "-n", "1", "--store", "s")
+    assert "10 of 10 dialogues complete" in done
 
 
 def test_options_are_written(tmp_path):

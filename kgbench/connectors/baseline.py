@@ -21,10 +21,9 @@ from random import Random
 from typing import Self, cast
 
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import Option, read
+from kgbench.connectors.options import Option
 from kgbench.errors import ModelSpecError
 from kgbench.model import Case, ModelSetup, Reply, Request
-from kgbench.nearest import nearest
 from kgbench.tools.module import ToolModule
 
 _AGENTS = ("schema-only", "random-walker", "searcher")
@@ -49,20 +48,17 @@ DECLARED = Declaration(
         ),
     },
     sampling=(),
+    models=_OPTIONS_OF,
 )
 
 
 def open(setup: ModelSetup, timeout: float) -> Baseline:  # noqa: A001, ARG001 - the interface
     """Return the baseline model that ``setup`` names; option ``delay`` is in seconds."""
-    if setup.model_id not in _OPTIONS_OF:
-        hint = nearest(setup.model_id, _OPTIONS_OF)
-        raise ModelSpecError(f"there is no baseline model '{setup.model_id}': {hint}")
     if setup.sampling:
         raise ModelSpecError(
             f"{setup.spec} takes no sampling parameters, but has {', '.join(setup.sampling)}"
         )
-    declared = {name: DECLARED.options[name] for name in _OPTIONS_OF[setup.model_id]}
-    options = read(setup.options, declared, setup.spec)
+    options = DECLARED.options_of(setup)
     return Baseline(
         setup.model_id, options.get("rate", 0.0), options.get("seed", 0), options["delay"]
     )

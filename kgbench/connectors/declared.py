@@ -7,14 +7,16 @@ use; connectors of other packages may have one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kgbench.connectors import find, names
 from kgbench.connectors.options import Option, read, sampling, tool_source
 from kgbench.connectors.servers import Service
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
+from kgbench.nearest import nearest
 
 OPTION = "toolProtocol"
 NATIVE, TEXT = "native", "text"
@@ -29,6 +31,7 @@ class Declaration:
     ``embeddings`` is its server if that has OpenAI's endpoint of embeddings.
     ``sampling`` are the parameters that it passes on to the provider; ``None`` passes on all of
     them. ``native_tools`` says whether the provider's own tool calling can offer tools to a model.
+    ``models`` are the only models, each with the names of its options; ``None`` leaves them open.
     """
 
     specifications: tuple[str, ...]
@@ -38,18 +41,32 @@ class Declaration:
     embeddings: Service | None = None
     sampling: tuple[str, ...] | None = None
     native_tools: Callable[[ModelSetup], bool] = lambda _: False
+    models: Mapping[str, Collection[str]] | None = None
+
+    def options_of(self, setup: ModelSetup) -> dict[str, Any]:
+        """Return all options of the model of ``setup``, with its values; see :func:`check`."""
+        declared = self.options
+        if self.models is not None:
+            if setup.model_id not in self.models:
+                hint = nearest(setup.model_id, self.models)
+                raise ModelSpecError(
+                    f"there is no {setup.connector} model '{setup.model_id}': {hint}"
+                )
+            declared = {name: declared[name] for name in self.models[setup.model_id]}
+        return read(setup.options, declared, setup.spec)
 
 
 def check(setup: ModelSetup) -> None:
     """Check ``setup`` against the declaration of its connector, if there is one.
 
     Raises :class:`~kgbench.errors.ModelSpecError` for an unknown option, value or sampling
-    parameter, and for an address that contradicts its version. Keys are not checked.
+    parameter, for a model that the connector lacks, and for an address that contradicts its
+    version. Keys are not checked.
     """
     declared: Declaration | None = getattr(find(setup.connector), "DECLARED", None)
     if declared is None:
         return
-    chosen = read(setup.options, declared.options, setup.spec)
+    chosen = declared.options_of(setup)
     tool_source(setup)
     if declared.sampling is not None:
         sampling(setup, {name: name for name in declared.sampling})

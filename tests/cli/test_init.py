@@ -80,6 +80,8 @@ def test_keys_are_named_and_never_written(tmp_path):
     ("words", "why"),
     [
         (("--model", "baselin:oracle"), "there is no connector 'baselin': did you mean baseline?"),
+        (("--model", "baseline:orcle"), "there is no baseline model 'orcle': did you mean oracle?"),
+        (("--model", "baseline:oracle?rate=1"), "has no option 'rate'; it takes delay"),
         (("--task", "RdfFriendCont-turtle-1"), "did you mean RdfFriendCount-turtle-1"),
         (("--suite", "kgbench-2"), "unknown suite 'kgbench-2': did you mean kgbench-1"),
     ],

@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kgbench.pages.rendering import serialised
 from kgbench.pages.snapshot import View
 from kgbench.rdf import query_examples
 from kgbench.serve import formats
@@ -128,7 +129,7 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
     async def examples(_: View, root: str) -> Iterable[Any]:
         return query_examples.examples(f"{root}sparql")
 
-    document = partial(_document, service)
+    document = partial(_document, service, rendering)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"snapshot": service.view.name})
@@ -160,18 +161,26 @@ def _routes(service: Service, updates: Updates | None, rendering: PageRenderer) 
 
 def _document(
     service: Service,
+    rendering: PageRenderer,
     what: str,
     quads: Callable[[View, str], Awaitable[Iterable[Any]]],
 ) -> Handler:
-    """Return a handler that sends a small graph in any format, unless the client has it."""
+    """Return a handler that sends a small graph in any format, unless the client has it.
+
+    Browsers get a page that shows it as Turtle.
+    """
 
     async def send(request: Request) -> Response:
         view, root = service.view, service.root(request)
-        chosen = negotiated(request, formats.GRAPHS, f"the {what}")
+        chosen = negotiated(request, (*formats.GRAPHS, formats.HTML), f"the {what}")
         headers = tagged(chosen, service.tag(view, what, root, chosen.name))
         if is_unchanged(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
-        return graph_response(await quads(view, root), chosen, headers)
+        found = await quads(view, root)
+        if chosen is formats.HTML:
+            context = {"title": what.capitalize(), "turtle": serialised(found, "ttl").decode()}
+            return rendering.page(request, "graph.html", context, headers=headers, view=view)
+        return graph_response(found, chosen, headers)
 
     return send
 

@@ -118,6 +118,20 @@ def test_entity_tags_name_store_and_settings(client, result_store, tmp_path, pat
         assert other.get(path, headers={"If-None-Match": tag}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("void", "void:classPartition"), ("sparql-examples", "sh:SPARQLSelectExecutable")],
+)
+def test_browsers_see_descriptions_of_the_store(client, path, words):
+    """Statistics and example queries have a page, whose own tag says that it is known."""
+    accept = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    page = client.get(f"/.well-known/{path}", headers=accept)
+    assert page.headers["content-type"].startswith("text/html")
+    assert words in re.sub("<[^>]*>", "", page.text)
+    again = {**accept, "If-None-Match": page.headers["etag"]}
+    assert client.get(f"/.well-known/{path}", headers=again).status_code == 304
+
+
 def test_pages_embed_json_ld(client):
     """A page contains its description as valid JSON-LD."""
     page = client.get(DIALOGUE, headers={"Accept": "text/html"}).text

@@ -84,7 +84,7 @@ def feedback(
     all_tasks, watched = catalogue.tasks(store), metrics_of_answers(store, selection.tasks)
     if not watched:
         raise QueryError(
-            "the store has no tasks with several rounds"
+            "the store has no tasks with several rounds, such as RdfSyntaxFixList"
             if selection.tasks == EVERY_TASK
             else f"no task that matches '{selection.tasks}' has several rounds"
         )

@@ -129,13 +129,16 @@ def format_tests(
         if first and second:
             pairs.append(pair)
             sides[pair.label] = (first, second)
+    example = f"such as {declared.pairs[-1].first.glob} and {declared.pairs[-1].second.glob}"
     if not pairs:
-        raise QueryError(f"the store has no tasks that '{declared.name}' compares")
+        raise QueryError(f"the store has no tasks that '{declared.name}' compares, {example}")
     needed_scores = [score for both in sides.values() for side in both for score in side]
     names = catalogue.models(store)
     values = histograms(store, selection, needed_scores)
     if not values:
-        raise QueryError(f"no model has scores on the tasks that '{declared.name}' compares")
+        raise QueryError(
+            f"no model has scores on the tasks that '{declared.name}' compares, {example}"
+        )
     single = {
         (names.name(model), label): FormatTest(
             names.name(model),

@@ -14,6 +14,7 @@ from typing import Annotated
 
 from kgbench import resources
 from kgbench.analysis.registry import (
+    NO_SCORES,
     Common,
     Declared,
     Option,
@@ -99,7 +100,7 @@ def leaderboard(
             store, selection, combined, test=test, estimand=estimand, alpha=alpha, common=common
         )
     if not published:
-        return table
+        return table.explained(NO_SCORES)
     return with_published(table, selection.suite, combined.name, display_names(store))
 
 

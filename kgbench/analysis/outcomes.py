@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kgbench.analysis.registry import Purpose, analysis
-from kgbench.errors import QueryError
+from kgbench.analysis.registry import NO_SCORES, Purpose, analysis
 from kgbench.model import Outcome
 from kgbench.rdf import queries
 from kgbench.record import accounts
@@ -239,11 +238,6 @@ def outcomes(store: Store, selection: Selection) -> Table:
             n, facts = endings.total(), by_fact(endings)
             shares = (facts[outcome.value] / n if n else None for outcome in Outcome)
             rows.append((task_info.name, names.name(model), n, *shares, waiting[model, task]))
-    if not rows:
-        raise QueryError(
-            f"no answers match the task '{selection.tasks}' and the model "
-            f"'{', '.join(catalogue.several(selection.models))}'"
-        )
     return Table(
         title=f"Outcomes of answers ({selection.suite_name})",
         columns=COLUMNS,
@@ -254,7 +248,7 @@ def outcomes(store: Store, selection: Selection) -> Table:
         ),
         queries=QUERIES,
         context=selection.context,
-    )
+    ).explained(NO_SCORES)
 
 
 def of_answers(store: Store, selection: Selection) -> dict[tuple[str, str], Counter[Ending]]:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # `kgbench --help` imports this module and must stay fast
     from kgbench.store.protocol import Store
     from kgbench.tables import Table
 
+NO_SCORES = "The selection has no scores that count: 'kgbench status' tells what has run."
+
 P = ParamSpec("P")
 Arguments: TypeAlias = Mapping[str, Any]
 Parts: TypeAlias = "Callable[[Store, Selection, Arguments], Mapping[str, list[Score]]]"

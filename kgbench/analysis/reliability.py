@@ -15,7 +15,16 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kgbench.analysis.format_preference import ALL_TASKS
-from kgbench.analysis.registry import Common, Metric, Option, Purpose, Round, Solved, analysis
+from kgbench.analysis.registry import (
+    NO_SCORES,
+    Common,
+    Metric,
+    Option,
+    Purpose,
+    Round,
+    Solved,
+    analysis,
+)
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo
 from kgbench.scores.reading import BY_CASE, CHOOSING, repetitions, threshold, undeclared_note
@@ -184,7 +193,7 @@ def reliability(
         notes=tuple(notes),
         queries=QUERIES,
         context={**selection.context, "k": k, "solved": solved, "metric": metric or "main"},
-    )
+    ).explained(NO_SCORES)
 
 
 def _columns(k: int) -> tuple[Column, ...]:

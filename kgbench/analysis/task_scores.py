@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kgbench.analysis.outcomes import ERRORS, Errors, count_errors
 from kgbench.analysis.registry import (
+    NO_SCORES,
     Common,
     EstimandName,
     Metric,
@@ -296,7 +297,7 @@ def task_scores(
             "round": round,
             **claims.context,
         },
-    )
+    ).explained(NO_SCORES)
 
 
 def _pooled(

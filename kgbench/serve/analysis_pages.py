@@ -120,9 +120,10 @@ class AnalysisPages:
             if suffix or getattr(problem, "status", 0) == HTTPStatus.SERVICE_UNAVAILABLE:
                 raise _refusal(problem) from None
             context["problem"] = getattr(problem, "message", str(problem))
-            return self._rendering.page(
-                request, "table.html", context, status=_refusal(problem).status, view=view
-            )
+            status = _refusal(problem).status
+            if status == HTTPStatus.NOT_FOUND:  # of data; the page with its form exists
+                status = HTTPStatus.OK
+            return self._rendering.page(request, "table.html", context, status=status, view=view)
         if suffix:
             file = _FILES[suffix]
             made = await asyncio.to_thread(

@@ -69,8 +69,8 @@ class Table:
 
     Numbers are unrounded. ``queries`` names the queries behind the values; ``context`` records
     the selection and the arguments (suite, pass, ...). A cell that names a resource is a
-    :class:`Ref`. ``reason`` is the note that says why there are no rows,
-    if there is one; the other ``notes`` explain columns and methods.
+    :class:`Ref`. ``reason`` is the note that says why there are no rows (see :meth:`explained`);
+    the other ``notes`` explain columns and methods.
     """
 
     title: str
@@ -96,6 +96,12 @@ class Table:
         names = [column.name for column in columns]
         rows = tuple(tuple(record.get(name) for name in names) for record in records)
         return cls(title, tuple(columns), rows, **facts)
+
+    def explained(self, reason: str) -> Table:
+        """Return the table with ``reason``, unless it has rows or a reason already."""
+        if self.rows or self.reason is not None:
+            return self
+        return replace(self, notes=(*self.notes, reason), reason=reason)
 
     @property
     def names(self) -> tuple[str, ...]:

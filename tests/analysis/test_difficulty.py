@@ -105,7 +105,7 @@ def test_a_note_about_columns_is_no_reason_for_an_empty_figure(tmp_path: Path) -
     (state,) = json.loads(command("status", "--json", *place))
     command("invalidate", state["run"], "--reason", "a test", "--by", "me", *place)
 
-    with pytest.raises(QueryError, match="nothing to draw: the selection has no scores that count"):
+    with pytest.raises(QueryError, match="nothing to draw: The selection has no scores that count"):
         command("plot", "leaderboard", *place, "--out", tmp_path / "plots")
 
 
@@ -113,11 +113,11 @@ def test_only_the_reason_of_a_table_is_a_reason(monkeypatch: pytest.MonkeyPatch)
     """A note is not taken for the reason because of its first word."""
     opened = results(small())
     note = "No correction for the number of tests."
-    for reason, words in (("no judge is here", "no judge"), (None, "the selection has no scores")):
-        table = Table("Leaderboard", (), (), (note,), reason=reason)
-        monkeypatch.setattr(opened, "leaderboard", lambda table=table, **_: table)
-        with pytest.raises(QueryError, match=f"nothing to draw: {words}"):
-            list(plot._tables(find_figure("leaderboard"), opened, {}))
+    table = Table("Leaderboard", (), (), (note,)).explained("no judge is here")
+    assert table.explained("another") == table
+    monkeypatch.setattr(opened, "leaderboard", lambda **_: table)
+    with pytest.raises(QueryError, match="nothing to draw: no judge is here"):
+        list(plot._tables(find_figure("leaderboard"), opened, {}))
 
 
 def test_series_are_what_tells_tasks_apart() -> None:

@@ -172,7 +172,9 @@ def points_and_trends(
             points.append(_Point(name, record, score))
     if not points:
         raise QueryError(
-            f"no model record matches any of: {', '.join(sorted(unknown)) or 'no scored model'}"
+            f"no model record matches any of: {', '.join(sorted(unknown))}: --declared adds yours"
+            if unknown
+            else "the selection has no models with a score"
         )
     without = [f"No model record: {', '.join(sorted(unknown))}."] if unknown else []
     notes = (*without, *lacking)

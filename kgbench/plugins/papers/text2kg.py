@@ -49,6 +49,10 @@ FORM = "Text2KG"
 """The task class with the answer format of the paper."""
 _CLASSES = (FORM, "Text2KGRdf")
 _COUNTS = ("concepts", "relations", "sentences")
+_NONE = (
+    "Nothing here is about the sentences of Text2KGBench: 'kgbench import text2kgbench DIR' "
+    "imports them with the published answers."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +252,7 @@ def text2kg(
         raise OptionRefused(
             "table", "the table of ontologies has no scores: leave out --task, --model and --run"
         )
-    return TABLES[table.value](store, selection)
+    return TABLES[table.value](store, selection).explained(_NONE)
 
 
 def _printed_values(name: str, *keys: str) -> dict[tuple[str, ...], tuple[float, ...]]:

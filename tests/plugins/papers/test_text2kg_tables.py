@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from kgbench.analysis.leaderboard import printed_rows
@@ -16,6 +17,7 @@ from kgbench.plugins.papers import text2kg
 from kgbench.scores.selection import Selection, select
 from kgbench.store.embedded import EmbeddedStore
 from tests.support import text2kg_data
+from tests.support.analysis_store import small
 
 SHORT = text2kg.METRICS
 
@@ -115,3 +117,13 @@ def test_command_line(tmp_path: Path) -> None:
         result = CliRunner().invoke(app, arguments, catch_exceptions=False)
         assert result.exit_code == 0, result.output
         assert "Text2KGBench" in json.loads(result.stdout)["title"]
+
+
+@pytest.mark.parametrize("table", text2kg.PaperTable)
+def test_a_store_without_the_data_set_names_its_importer(table: text2kg.PaperTable) -> None:
+    """Each table says why it is empty, and what fills it."""
+    made = text2kg.text2kg(small(), select(small()), table=table)
+    assert not made.rows
+    assert [made.reason] == list(made.notes)
+    assert made.reason is not None
+    assert "'kgbench import text2kgbench DIR'" in made.reason

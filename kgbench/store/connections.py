@@ -269,7 +269,7 @@ class Credentials(httpx2.Auth):
                 way = way or next((each for each in WAYS if _offers(offers, each)), None)
                 if way is None:
                     return
-            kind = httpx2.DigestAuth if way == "digest" else httpx2.BasicAuth
+            kind = _Digest if way == "digest" else httpx2.BasicAuth
             given = self._threads.given = kind(self._user, self._password or "")
         try:
             yield from given.auth_flow(request)  # Digest answers a new nonce
@@ -278,6 +278,14 @@ class Credentials(httpx2.Auth):
                 f"the server asks for a digest that is not supported ({error}): {WAY}=basic sends "
                 "the password in clear text instead"
             ) from None
+
+
+class _Digest(httpx2.DigestAuth):
+    """Digest for names with quotation marks and backslashes, which httpx2 does not quote."""
+
+    def _get_header_value(self, header_fields: dict[str, bytes]) -> str:
+        name = re.sub(rb'["\\]', rb"\\\g<0>", header_fields["username"])  # RFC 7616, section 3.4
+        return super()._get_header_value({**header_fields, "username": name})
 
 
 def _offers(challenges: str, way: str) -> bool:

@@ -237,16 +237,19 @@ def test_digests_that_are_not_known_are_not_guessed(what):
     assert first.startswith("Basic ")
 
 
-def test_names_and_realms_of_any_letters():
-    """Names, realms and passwords of a digest are hashed and sent in UTF-8."""
+@pytest.mark.parametrize(
+    ("name", "quoted"), [("ädä", "ädä"), ('a", uri="/\\', 'a\\", uri=\\"/\\\\')]
+)
+def test_names_and_realms_of_any_letters(name, quoted):
+    """Names, realms and passwords of a digest are hashed and sent in UTF-8, names quoted."""
     asked = 'Digest realm="Bücher", nonce="n"'
-    sent = answered(Credentials("ädä", "wörd", None, None), asked, asked)[-1]
+    sent = answered(Credentials(name, "wörd", None, None), asked, asked)[-1]
     secret, request = (
-        hashlib.md5(text.encode()).hexdigest() for text in ("ädä:Bücher:wörd", "GET:/x?y")
+        hashlib.md5(text.encode()).hexdigest() for text in (f"{name}:Bücher:wörd", "GET:/x?y")
     )
     response = hashlib.md5(f"{secret}:n:{request}".encode()).hexdigest()
 
-    assert sent.startswith('Digest username="ädä", realm="Bücher", nonce="n"')
+    assert sent.startswith(f'Digest username="{quoted}", realm="Bücher", nonce="n"')
     assert f'response="{response}"' in sent
 
 

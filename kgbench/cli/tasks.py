@@ -193,7 +193,8 @@ def check(
             echo_visible(f"{place}: {each.name}: {fault.message}", err=True)
         found = count(len(faults), "finding") if faults else "no findings"
         classes = count(len({each.task_class for each in checks}), "task class", "task classes")
-        echo_visible(f"{found} in {classes}", err=bool(faults))
+        rest = ", but not everything is checked" if any(each.skipped for each in checks) else ""
+        echo_visible(f"{found} in {classes}{rest}", err=bool(faults))
     if faults:
         raise typer.Exit(1)
 

@@ -117,7 +117,8 @@ def _code(source: Source) -> tuple[TaskModule | None, tuple[Fault, ...], str | N
         message = f"{project / PROJECT} names no module for {name} ({catalogue.GROUP}): {hint}"
         return None, (Fault(message),), None
     if folder != source.folder:
-        return None, (), f"another class with this name is used, from {folder}"
+        message = f"{name} is loaded from {folder}: check that folder, or rename this class"
+        return None, (Fault(message),), None
     sealed_reason = texts.missing_key(name)
     if sealed_reason is not None:
         return None, (), f"it is sealed: {sealed_reason}"

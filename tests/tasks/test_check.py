@@ -245,6 +245,7 @@ def test_a_folder_without_its_project(package: Path) -> None:
     done = CliRunner().invoke(app, ["tasks", "check", str(package)])
     assert done.exit_code == 0
     assert "not everything is checked: no pyproject.toml names its module" in done.output
+    assert "no findings in 1 task class, but not everything is checked" in done.output
 
 
 def test_a_misspelt_entry_point(package: Path) -> None:
@@ -282,11 +283,13 @@ def test_folders_without_declarations_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_copy_of_a_class_is_not_taken_for_it(tmp_path: Path) -> None:
-    """A copy of a task folder is not checked with the code of the original."""
-    shutil.copytree(catalogue.folder("RdfFriendCount"), tmp_path / "RdfFriendCount")
-    code = [check for check in check_folder(tmp_path) if check.skipped]
-    assert {check.name for check in code} == set(NAMES[5:])
-    assert "is used, from" in str(code[0].skipped)
+    """A copy of a task folder is no pass, and not checked with the code of the original."""
+    used = catalogue.folder("RdfFriendCount")
+    shutil.copytree(used, tmp_path / "RdfFriendCount")
+    ((name, message),) = faults(tmp_path)
+    assert name == "code"
+    assert message.startswith(f"RdfFriendCount is loaded from {used}: check that folder")
+    assert {check.name for check in check_folder(tmp_path) if check.skipped} == set(NAMES[5:])
 
 
 def test_own_task_classes_pass() -> None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from kgbench.scores.selection import Selection
     from kgbench.store.protocol import Store
     from kgbench.tables import Table
+
+
+_MARK = re.compile(r"(?<= )\*\*(\w[\w-]*)\*\*(?= |$)", re.MULTILINE)
 
 
 class Form(StrEnum):
@@ -121,7 +126,11 @@ def write(
         text = as_csv(table, "\r\n") if form is Form.CSV and crlf else render(table, form)
         if out is None:
             # CSV and JSON keep control characters, which a terminal would interpret.
-            typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
+            if sys.stdout.isatty():
+                text = visible(text)
+                if form is Form.TABLE and "NO_COLOR" not in os.environ:
+                    text = _MARK.sub("    \x1b[1m\\1\x1b[22m", text)  # as wide as with asterisks
+            typer.echo(text, nl=False)
             return
         files.write(out, text)
     typer.echo(f"wrote {out}", err=True)

@@ -17,11 +17,13 @@ import kgbench as package
 from kgbench.analysis.run_totals import duration
 from kgbench.cli import import_
 from kgbench.cli.progress import progress
+from kgbench.cli.tables import Form, write
 from kgbench.engine.session import Wait
 from kgbench.errors import ResourceError, pip_install
 from kgbench.importers.rdf.loading import Summary
 from kgbench.importers.rdf.sources import Origin
 from kgbench.store import open_store
+from kgbench.tables import Column, Kind, Table
 from kgbench.tasks import catalogue
 from tests.store.in_process import InProcess
 from tests.support.analysis_store import owned
@@ -90,6 +92,18 @@ class Terminal(io.StringIO):
     def isatty(self):
         """Return true."""
         return True
+
+
+@pytest.mark.parametrize(("colour", "shown"), [(None, "    \x1b[1mTTL\x1b[22m"), ("1", "**TTL**")])
+def test_on_a_terminal_marks_are_bold(monkeypatch, colour, shown):
+    """A mark takes the same width in bold as in asterisks, which stay without colour."""
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if colour:
+        monkeypatch.setenv("NO_COLOR", colour)
+    columns = (Column("model", "Model"), Column("all", "All", Kind.MARK))
+    write(Table("T", columns, (("**", "**TTL**"), ("**b**c", "JSON-LD"))), Form.TABLE, None)
+    assert f"  **       {shown}\n  **b**c   JSON-LD\n" in terminal.getvalue()
 
 
 @pytest.mark.parametrize("total", [None, 7])

@@ -125,7 +125,7 @@ def pairs(
             rows.append({"a": models.name(a), "b": models.name(b), **cells})
             tasks += on_tasks
     if not rows:
-        raise QueryError("no two models share a case")
+        raise QueryError("no two models share a case: run a second one with the same tasks")
     inference_ = inference(target.of_tasks(cases).name, alpha=alpha)
     verdicts = [Verdict(str(row["verdict"])) for row in rows]
     return Table.of(

@@ -87,7 +87,8 @@ def check(
 def _checked(checked: CheckResult) -> Iterator[str]:
     yield f"store    {checked.location}"
     yield f"layout   {checked.layout}"
-    yield f"content  {count(checked.graphs, 'graph')}, {count(checked.triples, 'triple')}"
+    graphs, triples = count(checked.graphs, "graph"), count(checked.triples, "triple")
+    yield f"content  {graphs} and the catalogue, {triples}"
     if checked.writer is not None:
         yield f"writer   {checked.writer}"
     for part, damaged in checked.parts.items():

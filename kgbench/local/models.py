@@ -109,7 +109,7 @@ def find(name: str) -> LocalModel:
     models = declared()
     if name not in models:
         raise ModelSpecError(
-            f"kgbench cannot install a model '{name}': {nearest(name, models)}; "
+            f"kgbench cannot install a model '{name}' ({nearest(name, models)}); "
             f"the file of another model is named local:PATH{ENDING}"
         )
     return models[name]

@@ -24,9 +24,10 @@ from kgbench.connectors.bodies import (
     UNSAID,
     NoAnswer,
     count,
-    listed,
     mapping,
+    parts_of,
     reason_of,
+    text_in,
     text_of,
     total,
 )
@@ -47,6 +48,7 @@ from kgbench.model import Json, ModelSetup, Reply, Request, Usage
 from kgbench.tools.wording import with_calls
 
 PATH = "/v1/messages"
+_NO_TEXT = ("thinking", "redacted_thinking", "tool_use")  # types of blocks
 MAX_TOKENS = 8192
 SERVICE = Service(
     "https://api.anthropic.com", "ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY",), "v1", fixed=True
@@ -238,11 +240,11 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     """
     response = mapping(body)
     reason = reason_of(response.get("stop_reason"))
-    if not isinstance(response.get("content"), list):
+    if response.get("content") is None:
         raise NoAnswer("no content", body)
-    blocks = listed(response["content"])
+    blocks = parts_of(response["content"])
     text = with_calls(
-        "".join(text_of(block.get("text")) or "" for block in blocks),
+        text_in(block for block in blocks if block.get("type") not in _NO_TEXT),
         [
             call(block.get("name"), block.get("input"), block.get("id"))
             for block in blocks

@@ -17,7 +17,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from kgbench.errors import ProviderError
@@ -69,6 +69,30 @@ def listed(value: Json) -> list[Mapping[str, Any]]:
 def text_of(value: Json) -> str | None:
     """Return ``value`` if it is a string, else ``None``."""
     return value if isinstance(value, str) else None
+
+
+def parts_of(content: Json) -> list[Mapping[str, Any]]:
+    """Return the parts of a message; a text, alone or in a list, is a part with that text.
+
+    Raises :class:`NoAnswer` for content of another form, which must not count as an empty answer.
+    """
+    items = content if isinstance(content, list) else [] if content is None else [content]
+    parts = [{"text": item} if isinstance(item, str) else item for item in items]
+    if not all(isinstance(part, dict) for part in parts):
+        raise NoAnswer("content of an unknown form", {"content": content})
+    return parts
+
+
+def text_in(parts: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text of the parts of a message; other parts, such as references, may be beside it.
+
+    Raises :class:`NoAnswer` if no part has a text, unless there is none.
+    """
+    content: list[Any] = [*parts]
+    texts = [text for part in content if (text := text_of(part.get("text"))) is not None]
+    if content and not texts:
+        raise NoAnswer("content of an unknown form", {"content": content})
+    return "".join(texts)
 
 
 def reason_of(value: Json) -> str | None:

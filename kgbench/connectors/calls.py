@@ -181,6 +181,7 @@ class Caller:
     def clean(self, reply: Reply) -> Reply:
         """Hide keys in all texts of ``reply``, and limit the length of its identifiers.
 
+        A count of 0 tokens read is that of a server which does not count: no prompt is empty.
         This is the last step for every reply: headers are not part of the JSON, and a reader may
         join parts of a text into a key.
         """
@@ -197,6 +198,9 @@ class Caller:
         changed: dict[str, Any] = {
             name: value for name, value in hidden.items() if value != texts[name]
         }
+        if reply.usage.input == 0:
+            output = reply.usage.output or None
+            changed["usage"] = replace(reply.usage, input=None, output=output)
         return replace(reply, **changed) if changed else reply
 
     @property

@@ -14,7 +14,9 @@ from kgbench.connectors.bodies import (
     count,
     listed,
     mapping,
+    parts_of,
     reason_of,
+    text_in,
     text_of,
     written,
 )
@@ -149,20 +151,24 @@ def _calls(message: Mapping[str, Json]) -> list[ToolCall]:
 
 
 def _content(content: Json) -> str:
-    """Return the text of a message, which some servers send as a list of parts."""
-    parts = (part for part in listed(content) if part.get("type") not in _THOUGHTS)
-    return text_of(content) or "".join(text_of(part.get("text")) or "" for part in parts)
+    """Return the text of a message, which some servers send as a part or a list of parts.
+
+    Raises :class:`~kgbench.connectors.bodies.NoAnswer` if none of them can be read.
+    """
+    said = [part for part in parts_of(content) if part.get("type") not in _THOUGHTS]
+    return text_in(part for part in said if not part.get("refusal"))
 
 
 def _refusal(message: Mapping[str, Json]) -> str | None:
     """Return the words of a refusal, in a field of its own or in a part of the content."""
-    parts = (text_of(part.get("refusal")) or "" for part in listed(message.get("content")))
+    parts = (text_of(part.get("refusal")) or "" for part in parts_of(message.get("content")))
     return text_of(message.get("refusal")) or "".join(parts) or None
 
 
 def _reasoning(message: Mapping[str, Json]) -> str | None:
     """Return the reasoning from the first field that has it, else from parts of the content."""
-    thoughts = [part for part in listed(message.get("content")) if part.get("type") in _THOUGHTS]
+    parts = parts_of(message.get("content"))
+    thoughts = [part for part in parts if part.get("type") in _THOUGHTS]
     for value in (*(message.get(name) for name in _REASONING), thoughts):
         if texts := list(_thoughts(value)):
             return "\n\n".join(texts)
@@ -183,12 +189,15 @@ def _thoughts(value: Json, depth: int = 4) -> Iterator[str]:
 
 def _usage(usage: Mapping[str, Json]) -> Usage:
     completion = mapping(usage.get("completion_tokens_details"))
-    read = count(usage.get("prompt_tokens"))
-    total = count(usage.get("total_tokens"))
+    read, cached = count(usage.get("prompt_tokens")), _cached(usage)
+    if read is not None and cached is not None and cached > read:
+        read += cached  # as Anthropic and Amazon Bedrock count, whose counts some gateways pass on
     return Usage(
         input=read,
-        output=written(count(usage.get("completion_tokens")), read, total),
-        cached=_cached(usage),
+        output=written(
+            count(usage.get("completion_tokens")), read, count(usage.get("total_tokens"))
+        ),
+        cached=cached,
         reasoning=count(completion.get("reasoning_tokens", usage.get("reasoning_tokens"))),
     )
 

@@ -13,7 +13,9 @@ from kgbench.connectors.bodies import (
     count,
     listed,
     mapping,
+    parts_of,
     reason_of,
+    text_in,
     text_of,
     written,
 )
@@ -101,12 +103,14 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     if not isinstance(output, list) or (not output and cut is None):
         raise NoAnswer("no output", body)
     items = listed(output)
-    text = "".join(_texts(items, "message", "content", "text"))
-    refusal = "".join(_texts(items, "message", "content", "refusal"))
+    messages = [item for item in items if item.get("type") == "message"]
+    said = [part for item in messages for part in parts_of(item.get("content"))]
+    text = text_in(part for part in said if not part.get("refusal"))
+    refusal = "".join(text_of(part.get("refusal")) or "" for part in said)
     reasoning = "\n\n".join(
         [
-            *_texts(items, "reasoning", "content", "text"),
-            *_texts(items, "reasoning", "summary", "text"),
+            *_thoughts(items, "content"),
+            *_thoughts(items, "summary"),
         ]
     )
     text = with_calls(text or refusal, _calls(items))
@@ -143,11 +147,11 @@ def _calls(items: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
     ]
 
 
-def _texts(items: Sequence[Mapping[str, Any]], kind: str, where: str, key: str) -> Iterator[str]:
-    """Yield the texts under ``key`` of all parts in the field ``where`` of items of a ``kind``."""
+def _thoughts(items: Sequence[Mapping[str, Any]], where: str) -> Iterator[str]:
+    """Yield the texts of all parts in the field ``where`` of items of reasoning."""
     for item in items:
-        for part in listed(item.get(where)) if item.get("type") == kind else ():
-            if text := text_of(part.get(key)):
+        for part in listed(item.get(where)) if item.get("type") == "reasoning" else ():
+            if text := text_of(part.get("text")):
                 yield text
 
 

@@ -72,7 +72,8 @@ def powered_mean(
     so that an uninformative judge does not widen the interval. Variances are between clusters; the
     quantile is Student's t with one degree of freedom less than there are labelled clusters. The
     labelled items must be a random sample of all items, and no cluster may have items in both
-    parts. Intervals stay inside ``bounds``, the range of the values.
+    parts. Mean and intervals stay inside ``bounds``, the range of the values: a correction can
+    exceed it where the parts differ.
 
     Raises :class:`~kgbench.errors.QueryError` where a cluster is in both parts or ``unlabelled`` is
     empty.
@@ -107,7 +108,7 @@ def powered_mean(
     shared_part = _covariance(true_values, judged_values, by_label)
     trust = float(np.clip(shared_part / spread, 0, 1)) if spread else 0.0
     residuals = true_values - trust * judged_values
-    mean = float(trust * unlabelled_values.mean() + residuals.mean())
+    mean = _inside(float(trust * unlabelled_values.mean() + residuals.mean()), bounds)
     variance = trust**2 * between + _covariance(residuals, residuals, by_label)
     of_labels = _covariance(true_values, true_values, by_label)
     freedom = len(groups) - 1
@@ -176,8 +177,11 @@ def _covariance(first: Any, second: Any, clusters: Any) -> float:
 
 def _interval(mean: float, variance: float, freedom: float, bounds: Bounds) -> Interval:
     half = half_width(math.sqrt(max(0.0, variance)), freedom)
-    low, high = mean - half, mean + half
-    return Interval(
-        low if bounds.low is None else max(bounds.low, low),
-        high if bounds.high is None else min(bounds.high, high),
-    )
+    return Interval(_inside(mean - half, bounds), _inside(mean + half, bounds))
+
+
+def _inside(value: float, bounds: Bounds) -> float:
+    """Return the nearest value to ``value`` inside ``bounds``."""
+    if bounds.low is not None:
+        value = max(bounds.low, value)
+    return value if bounds.high is None else min(bounds.high, value)

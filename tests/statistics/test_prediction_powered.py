@@ -105,6 +105,17 @@ def test_intervals_stay_inside_the_range():
     assert powered_mean(labelled, unlabelled, Bounds(0, 1)).interval.high == 1
 
 
+def test_a_mean_stays_inside_its_interval_and_the_range():
+    """A judge with a narrow scale is corrected beyond the range where the parts differ."""
+    labelled = [LabelledItem(float(k % 4 > 0), 0.3 + 0.2 * (k % 4 > 0), k) for k in range(60)]
+    unlabelled = [UnlabelledItem(0.95, 1_000 + k) for k in range(200)]
+
+    assert powered_mean(labelled, unlabelled).mean > 1
+    found = powered_mean(labelled, unlabelled, Bounds(0, 1))
+    assert found.interval.low <= found.mean <= found.interval.high
+    assert found.mean == 1
+
+
 @pytest.mark.parametrize(
     ("labelled", "needed"),
     [

@@ -2,7 +2,8 @@
 """Deviations of servers from SPARQL 1.1, and how every client of kgbench handles them.
 
 * Unusual, wrong or missing content types, and byte order marks (:func:`results`, :func:`triples`).
-* Further members in JSON results, and ``null`` for an unbound variable (:func:`plain`).
+* Further members in JSON results, ``null`` for an unbound variable, and names of blank nodes that
+  are no labels, such as ``nodeID://b1`` (:func:`plain`).
 * The answer to ASK as a table of one cell, or as a bare word (:func:`boolean`).
 * Unusual forms of typed literals: booleans as 0 and 1, doubles as ``1e+300`` or ``nan``, plain text
   as ``xsd:string`` (:func:`tidy`); and doubles rounded to six digits, which are queried again with
@@ -62,7 +63,7 @@ _QUOTED = 150  # characters of a reply that cannot be read in a message
 # JSON results that the engine reads: nothing after the rows but the head, and no null.
 _ARRAY_END = re.compile(rb"\}\s*\]|\[\s*\]")
 _PLAIN_END = re.compile(rb"\]\s*\}\s*(?:,\s*\"head\"\s*:\s*\{[^{}]*\}\s*)?\}\s*")
-_NULL = re.compile(rb":\s*null\b")
+_ODD = re.compile(rb":\s*null\b|\"bnode\"")  # cells that may have a form of their own
 _FAILED = re.compile(r"error|exception|fail|partial|truncat|incomplete|timeout", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
@@ -103,10 +104,10 @@ def quoted(body: IO[bytes]) -> str:
 def plain(content: bytes) -> bytes:
     """Return JSON results without further members and ``null`` cells, which the engine refuses.
 
-    Raises :class:`ValueError` if a further member says that the query failed or was cut off, or
-    if a member occurs twice.
+    Blank nodes get labels; equal names of blank nodes get equal ones. Raises :class:`ValueError` if
+    a further member says that the query failed or was cut off, or if a member occurs twice.
     """
-    if len(_ARRAY_END.findall(content)) == 1 and not _NULL.search(content):
+    if len(_ARRAY_END.findall(content)) == 1 and not _ODD.search(content):
         last = _PLAIN_END.search(content, content.rfind(b"]"))
         if last is not None and last.end() == len(content):
             return content
@@ -119,10 +120,25 @@ def plain(content: bytes) -> bytes:
     if missing := [member for member in ("head", "results") if member not in document]:
         raise ValueError(f"it has no member '{missing[0]}'")
     head, table = document["head"], document["results"]
+    meta = document.get("meta")
+    whole = meta.get("result-size-total") if isinstance(meta, dict) else None  # QLever's
+    if isinstance(whole, int) and whole > len(table["bindings"]):
+        raise ValueError(f"it has {len(table['bindings']):,} of {whole:,} rows")
     bound = [
         {name: cell for name, cell in row.items() if cell is not None} for row in table["bindings"]
     ]
+    _label([cell for row in bound for cell in row.values()])
     return json.dumps({"head": {"vars": head["vars"]}, "results": {"bindings": bound}}).encode()
+
+
+def _label(cells: list[dict[str, Any]]) -> None:
+    """Give labels to the blank nodes in cells, in place, and to those in their triple terms."""
+    labels: dict[str, str] = {}
+    for cell in cells:  # which grow
+        if cell["type"] == "bnode":
+            cell["value"] = labels.setdefault(cell["value"], f"b{len(labels)}")
+        elif cell["type"] == "triple":
+            cells += cell["value"].values()
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -162,6 +162,18 @@ def test_habits_of_servers_are_read(server, asking, reply, boolean):
     assert len(server.asked) == 1
 
 
+def test_blank_nodes_of_any_name_are_read(server, asking):
+    """Virtuoso names blank nodes in a form that is no label; equal names are the same node."""
+    names = ("nodeID://b10", "a b", "nodeID://b10")
+    cells = [f'{{"x": {{"type": "bnode", "value": "{name}"}}}}' for name in names]
+    table = f'{{"bindings": [{", ".join(cells)}]}}'
+    server.failures[:] = [f'{{"head": {{"vars": ["x"]}}, "results": {table}}}'.encode()]
+
+    first, second, third = (row[0] for row in asking.select("SELECT * {}", {}).rows)
+    assert first == third != second
+    assert first.startswith("_:")
+
+
 @pytest.mark.parametrize(
     "cut",
     [
@@ -188,6 +200,10 @@ def test_partial_results_are_refused(server, asking, cut):
         (f'{{{NAMES}, "results": {{"bindings": []}}, "error": "timed out"}}', "timed out"),
         ('{"exception": "Operation timed out.", "status": "ERROR"}', "Operation timed out"),
         (f'{{{NAMES}, "results": {{"bindings": [{ROW}]}}, "results": {{}}}}', "twice"),
+        (
+            f'{{{NAMES}, "results": {{{FOUND}}}, "meta": {{"result-size-total": 1234}}}}',
+            "1 of 1,234 rows",
+        ),
         ('{"status": "ready"}', 'begins \'{"status": "ready"}\''),
         ("<html><body>Please log in</body></html>", "begins '<html><body>Please log in"),
     ],

@@ -103,19 +103,25 @@ def relabel(lines: Iterable[str]) -> Iterator[str]:
         yield _TERM.sub(rename, line) if "_:" in line else line
 
 
-def with_short_strings(turtle: str) -> str:
-    """Return Turtle with long strings in triple terms as short ones, which means the same.
+def as_oxigraph_reads(turtle: str) -> str:
+    """Return Turtle 1.2 in forms that Oxigraph's parser (oxttl 0.2) reads, which mean the same.
 
-    Oxigraph's parser (oxttl 0.2) refuses long strings there, which Turtle 1.2 allows.
+    It refuses long strings in triple terms, and anonymous nodes as reifiers.
 
-    >>> print(with_short_strings("<< :a :b '''x''' >> :c '''y''' ."))
-    << :a :b "x" >> :c '''y''' .
+    >>> print(as_oxigraph_reads("<< :a :b '''x''' ~ [] >> :c '''y''' ."))
+    << :a :b "x" ~  >> :c '''y''' .
     """
+    read = [*lexer.tokens(turtle)]
+    visible = [k for k, token in enumerate(read) if token.kind not in (Kind.BLANK, Kind.COMMENT)]
+    left_out: set[int] = set()
+    for places in zip(visible, visible[1:], visible[2:], strict=False):
+        if [read[k].text for k in places] == ["~", "[", "]"]:
+            left_out.update(places[1:])
     pieces: list[str] = []
     depth, before = 0, ""
-    for token in lexer.tokens(turtle):
-        text = token.text
-        if token.kind is Kind.MARK and text == before and text in "<>":
+    for place, token in enumerate(read):
+        text = "" if place in left_out else token.text
+        if token.kind is Kind.MARK and text == before and text in ("<", ">"):
             depth += 1 if text == "<" else -1
             before = ""
         else:

@@ -42,7 +42,6 @@ _FORMATS = {
     "ntriples": ox.RdfFormat.N_TRIPLES,
 }
 _EVALUATION_ERRORS = (ValueError, OSError, RuntimeError)
-_LONG_STRING = "is not a valid RDF quoted triple object"
 _UNDECLARED = "https://undeclared.invalid/"
 _AT = re.compile(r"error at (\d+):(\d+): (?:expected )?(.*)", re.DOTALL)
 _MARK = re.compile(r'(?<![^ ])"[^"\s]+"(?=,|$)')
@@ -235,8 +234,8 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
     except documents.RefusedDocument as error:
         return ParsedGraph(None, str(error))
     except (SyntaxError, ValueError) as error:
-        if _LONG_STRING in str(error) and (short := documents.with_short_strings(text)) != text:
-            return _parsed(short, rdf_format)
+        if rdf_format == "turtle" and (other := documents.as_oxigraph_reads(text)) != text:
+            return _parsed(other, rdf_format)
         return ParsedGraph(None, _parse_error(text, error, rdf_format))
     assert lines is not None
     triples = lines.decode("utf-8").split("\n")[:-1]

@@ -59,6 +59,22 @@ def test_long_strings_in_triple_terms(string, short):
         assert parsed.error is None
 
 
+@pytest.mark.parametrize("reifier", ["~ []", "~[ ]", "~ # one\n [ # two\n ]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<urn:a> <urn:b> <urn:c> {} .",
+        "<urn:a> <urn:b> <urn:c> {} {{| <urn:p> [] |}} .",
+        "<< <urn:a> <urn:b> '''x''' {} >> <urn:d> \"~ []\" .",
+    ],
+)
+def test_anonymous_nodes_as_reifiers(text, reifier):
+    """Turtle 1.2 allows them, as it allows no name; Oxigraph does not."""
+    parsed, expected = (engine("oxigraph").parse(text.format(r), "turtle") for r in (reifier, "~"))
+    assert parsed == expected
+    assert parsed.error is None
+
+
 def test_errors_after_long_strings_in_triple_terms():
     """The message is about the first real error."""
     text = '<urn:r> <urn:p> <<( <urn:a> <urn:b> """x""" )>> ;\n <urn:q> """y""" <urn:z> .'

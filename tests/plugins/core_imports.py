@@ -1,70 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modules of the core that each plug-in imports: the public surface that is really used."""
+"""The modules of the core that each plug-in imports beside the door, ``kgbench.api``."""
 
 from __future__ import annotations
 
 import re
 
 _LISTED = """
-agents: cli.listening cli.messages cli.option_groups cli.options datasets.installers errors
-    execution.judging execution.pools execution.query_terms families.frame families.queries model
-    on_demand policies.policy rdf rdf.queries scoring.fences scoring.query_names serve.admission
-    serve.analysis_cache serve.app serve.authorisation serve.dialogue_lists serve.refusals
-    serve.request_bodies serve.service serve.settings serve.startup store tasks.bestiary
-    tasks.catalogue tasks.graph_schema tasks.texts tasks.tool_prompts tasks.typed_answers
-    tool_calls tools.arguments tools.wording vocab worlds.clauses worlds.generator worlds.model
-    worlds.naming worlds.questions
-challenges: characters cli.completion cli.listening cli.messages cli.option_groups cli.options
-    cli.progress config config.trees connectors connectors.bodies connectors.calls
-    connectors.declared connectors.extraction connectors.options connectors.replay connectors.sdk
-    datasets.descriptions datasets.home datasets.install datasets.installers datasets.json_files
-    engine.rate_limiter engine.spending errors families.frame families.mapping_answers
-    families.queries importers.llm_kg_bench importers.load importers.published_runs mapping.limits
+agents: cli.listening cli.messages datasets.installers execution.judging execution.pools
+    execution.query_terms model on_demand rdf rdf.queries scoring.query_names serve.admission
+    serve.analysis_cache serve.app serve.authorisation serve.dialogue_lists serve.request_bodies
+    serve.service serve.settings serve.startup store tasks.bestiary tasks.catalogue
+    tasks.graph_schema tasks.texts tasks.tool_prompts tasks.typed_answers tool_calls tools.arguments
+    tools.wording vocab worlds.clauses worlds.generator worlds.model worlds.naming worlds.questions
+challenges: characters cli.completion cli.listening cli.messages cli.option_groups cli.progress
+    config config.trees connectors connectors.bodies connectors.calls connectors.declared
+    connectors.extraction connectors.replay connectors.sdk datasets.descriptions datasets.home
+    datasets.install datasets.json_files engine.rate_limiter engine.spending
+    families.mapping_answers families.queries importers.llm_kg_bench importers.load mapping.limits
     mapping.listings mapping.sources mapping.templates mapping.terms mapping.vocabularies model
-    net.environment net.limits on_demand policies.blank_nodes policies.policy policies.results rdf
-    rdf.triple_terms record.recorder scoring.fences scoring.single_words serve.app
-    serve.authorisation serve.refusals serve.request_bodies serve.settings serve.startup software
-    store store.iris store.protocol tasks.catalogue tasks.graph_schema tasks.typed_answers
-    tool_calls tools.arguments tools.wording vocab
-dask: errors execution.pools
-exchange: analysis.task_scores characters cli.completion cli.export_options cli.messages
-    cli.option_groups cli.options errors exports.outgoing_run files importers.published_cases model
-    publish.description publish.folder publish.redaction publish.signing rdf rdf.declared
-    rdf.queries rdf.statements record.schema resources scores.inference scores.reading signing.keys
-    statistics.histogram statistics.intervals store.iris tasks.catalogue tasks.tool_prompts
-    tools.budget vocab
+    net.environment net.limits on_demand policies.blank_nodes policies.results rdf rdf.triple_terms
+    record.recorder scoring.single_words serve.app serve.authorisation serve.request_bodies
+    serve.startup software store store.iris store.protocol tasks.catalogue tasks.graph_schema
+    tasks.typed_answers tool_calls tools.arguments tools.wording vocab
+dask: execution.pools
+exchange: analysis.task_scores characters cli.completion cli.export_options cli.messages cli.options
+    errors exports.outgoing_run files importers.published_cases model publish.description
+    publish.folder publish.redaction publish.signing rdf rdf.declared rdf.queries rdf.statements
+    record.schema resources scores.inference scores.reading signing.keys statistics.histogram
+    statistics.intervals store.iris tasks.catalogue tasks.tool_prompts tools.budget vocab
 google_legacy: connectors.calls connectors.declared connectors.generate_content connectors.google
-    connectors.options errors model net.client net.limits
+    connectors.options net.client net.limits
 harvest: analysis.standings characters cli.interruption cli.options errors files
     importers.rdf.contents importers.rdf.loading importers.rdf.parsing importers.rdf.sources
-    net.limits net.web publish.settings publish.signing rdf.queries record.reading scores.catalogue
+    net.limits net.web publish.settings publish.signing record.reading scores.catalogue
     scores.declared scores.reading scores.selection signing.canonical signing.key_list
-    signing.proofs statistics.histogram store store.iris store.protocol tables vocab
-inspect: cli.export_options cli.interruption cli.messages cli.option_groups cli.options clock
-    connectors.declared datasets.damage engine.tool_turns errors evaluation execution.frames
-    execution.judging execution.pools exports.outgoing_run files importers.llm_kg_bench
-    importers.load importers.metrics importers.published_runs model nearest net.limits
-    publish.redaction rdf record.schema scoring.aggregation software store store.iris
-    tasks.catalogue tasks.tool_prompts tool_calls tools.arguments tools.budget tools.wording vocab
+    signing.proofs statistics.histogram store store.iris tables vocab
+inspect: cli.export_options cli.interruption cli.messages cli.options clock connectors.declared
+    datasets.damage engine.tool_turns errors evaluation execution.frames execution.judging
+    execution.pools exports.outgoing_run files importers.llm_kg_bench importers.load
+    importers.metrics model nearest net.limits publish.redaction rdf record.schema
+    scoring.aggregation software store store.iris tasks.catalogue tasks.tool_prompts tool_calls
+    tools.arguments tools.budget tools.wording vocab
 judging: analysis.outcomes analysis.registry analysis.run_results analysis.run_totals
     analysis.verdicts cli.completion cli.listening cli.messages cli.option_groups cli.options
     cli.run cli.run_report cli.tables clock config config.names config.turtle datasets.json_files
     engine engine.planning engine.plans errors model nearest on_demand pages.rendering rdf
-    rdf.declared rdf.queries record.dialogues record.evaluations record.judgements record.reading
+    rdf.declared record.dialogues record.evaluations record.judgements record.reading
     record.recorder record.reviews record.turns reevaluation.run_passes resources run_selection
-    scores.catalogue scores.inference scores.selection serve.app serve.authorisation serve.refusals
-    serve.request_bodies serve.settings serve.startup software statistics.intervals
-    statistics.prediction_powered statistics.rater_agreement store store.iris store.protocol
-    store.publication_keys tables tables.rendering tasks.catalogue tasks.successors vocab
+    scores.catalogue scores.inference scores.selection serve.app serve.authorisation
+    serve.request_bodies serve.startup software statistics.intervals statistics.prediction_powered
+    statistics.rater_agreement store store.iris store.protocol store.publication_keys
+    tables.rendering tasks.catalogue tasks.successors vocab
 papers: analysis.compass analysis.difficulty analysis.format_preference analysis.leaderboard
     analysis.leaders analysis.policies analysis.registry analysis.standings analysis.task_scores
-    cli.options errors files model nearest plots.box_plots plots.figures policies.policy
-    rdf.declared rdf.queries record.reading reevaluation.causes reevaluation.comparison
-    scores.catalogue scores.declared scores.inference scores.reading scores.selection
-    statistics.histogram statistics.intervals store store.protocol tables tables.rendering
+    files nearest plots.box_plots plots.figures rdf.declared record.reading reevaluation.causes
+    reevaluation.comparison scores.catalogue scores.declared scores.inference scores.reading
+    scores.selection statistics.histogram statistics.intervals store tables tables.rendering
     tasks.catalogue vocab
 vllm: children.commands connectors connectors.chat_completions connectors.declared connectors.local
-    connectors.openai connectors.options connectors.servers errors local.engine model
+    connectors.openai connectors.servers local.engine
 """
 
 CORE_IMPORTS: dict[str, set[str]] = {

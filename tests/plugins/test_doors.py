@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kgbench import cli, entry_points, resources
+from kgbench import api, cli, entry_points, resources
 from kgbench.errors import ResourceError
 from tests.plugins.core_imports import CORE_IMPORTS
 
 PACKAGE = Path(cli.__file__).parents[1]
 PLUGINS = PACKAGE / "plugins"
+DOOR = "kgbench.api"
 COMMAND = """\
 PANEL = "Show to others"
 
@@ -49,12 +50,27 @@ def test_the_core_imports_no_plugin() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in PLUGINS.glob("*/__init__.py")))
 def test_what_a_plugin_imports_is_recorded(name: str) -> None:
-    """A plug-in imports no other plug-in, and of the core what is listed."""
+    """A plug-in imports no other plug-in, and of the core the door and what is listed."""
     own = f"kgbench.plugins.{name}"
     found = {each for path in (PLUGINS / name).rglob("*.py") for each in modules(path)}
     others = {each for each in found if each != own and not each.startswith(f"{own}.")}
 
-    assert {each.removeprefix("kgbench.") for each in others} == CORE_IMPORTS[name]
+    assert {each.removeprefix("kgbench.") for each in others - {DOOR}} == CORE_IMPORTS[name]
+
+
+def test_plugins_take_by_the_door_what_it_has() -> None:
+    """No plug-in imports a name of the door from the place where it is defined."""
+    places = set(api._PLACES.values())
+    around = [
+        f"{path.relative_to(PLUGINS)}: {node.module}.{alias.name}"
+        for path in PLUGINS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if (node.module, alias.name) in places
+    ]
+
+    assert not around
 
 
 @pytest.fixture

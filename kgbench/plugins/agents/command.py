@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kgbench.cli import options
+import kgbench.api as kb
 from kgbench.cli.listening import Cors, Listening, QueryLimits
-from kgbench.cli.option_groups import grouped
 
 PANEL = "Show to others"
 _OF_HTTP = frozenset(("host", "port", "public", "cors"))
@@ -20,11 +19,11 @@ def command(app: typer.Typer) -> None:
     app.command("mcp")(mcp)
 
 
-@grouped
+@kb.grouped
 def mcp(
     context: typer.Context,
     *,
-    store: options.Store = None,
+    store: kb.StoreOption = None,
     graph: Annotated[
         str | None,
         typer.Option(
@@ -58,14 +57,13 @@ def mcp(
 
     try:
         from kgbench.plugins.agents import mcp_server as startup
-        from kgbench.serve.settings import Settings
         from kgbench.serve.startup import host_names
     except ModuleNotFoundError as error:
         raise missing_package(error, "mcp") from None
     location = store or default_location()
     if graph is None:
         embedded_only(location, "serving")
-    settings = Settings(
+    settings = kb.PageSettings(
         location=location,
         public=listening.public,
         cors=cors,

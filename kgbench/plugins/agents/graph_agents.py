@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final, NamedTuple
 
-from kgbench.model import Case, Json
+from kgbench.api import Case, Json
 from kgbench.plugins.agents.label_index import words
 from kgbench.tools import wording
 

@@ -14,16 +14,13 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar, Final, cast
 
+import kgbench.api as kb
 from kgbench.datasets import installers
-from kgbench.families.frame import ListedFamily
-from kgbench.families.queries import Vocabulary
-from kgbench.model import Case, Executor, Json, Outcome, Task, TaskModule, Verdict
+from kgbench.model import TaskModule
 from kgbench.plugins.agents import graph_agents, graph_tools
-from kgbench.policies.policy import policy
 from kgbench.scoring import query_names
-from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import bestiary, texts, typed_answers
-from kgbench.tool_calls import Tool, ToolCall, ToolOutcome, ToolResult
+from kgbench.tool_calls import ToolOutcome
 from kgbench.tools import arguments, wording
 from kgbench.vocab import OWL, RDF, RDFS, XSD
 
@@ -40,12 +37,12 @@ _FORM: Final = re.compile(r"\b(?:SELECT|ASK)\b", re.IGNORECASE)
 _RESULTS: Final = ("precision", "recall", "f1", "exact")
 
 
-class GraphQuestions(ListedFamily):
+class GraphQuestions(kb.ListedFamily):
     """A task class of questions about the graph in its parameters, with tools over this graph."""
 
-    vocabulary: ClassVar[Vocabulary] = Vocabulary()
+    vocabulary: ClassVar[kb.Vocabulary] = kb.Vocabulary()
 
-    def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+    def listed(self, parameters: Mapping[str, kb.Json]) -> Sequence[Mapping[str, kb.Json]]:
         """Return the same questions in every condition.
 
         Raises :class:`~kgbench.errors.TaskError` if the graph belongs to a data set that is not
@@ -56,7 +53,7 @@ class GraphQuestions(ListedFamily):
             questions = installers.installer(name).questions
             assert questions is not None
             return questions(parameters["language"])
-        graph: dict[str, Json] = {"graphName": name, "prefixes": dict(bestiary.PREFIXES)}
+        graph: dict[str, kb.Json] = {"graphName": name, "prefixes": dict(bestiary.PREFIXES)}
         if name != "bestiary":
             graph = {"graphTurtle": texts.shared(name, "graph.ttl")}
         hidden = frozenset() if name == "organisation" else _HIDDEN
@@ -65,12 +62,12 @@ class GraphQuestions(ListedFamily):
             for question in texts.shared_structure(name, "questions.json")
         ]
 
-    def case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
+    def case(self, task: kb.Task, suite: str, data: Mapping[str, kb.Json]) -> kb.Case:
         """Make the case with ``data`` and the tools of the condition of ``task``."""
         tools = [] if task.parameters["condition"] == WITHOUT_TOOLS else graph_tools.tools_as_json()
         return super().case(task, suite, {**data, "tools": tools})
 
-    def prompt(self, case: Case) -> str:
+    def prompt(self, case: kb.Case) -> str:
         """Return the prompt with the question of ``case``.
 
         The prompt contains the schema if the condition requires it.
@@ -80,43 +77,43 @@ class GraphQuestions(ListedFamily):
         question = case.data["question"].strip()
         return self.text(f"prompt-{condition}", question=question, **schema)
 
-    def tools(self, case: Case) -> Sequence[Tool]:
+    def tools(self, case: kb.Case) -> Sequence[kb.Tool]:
         """Return the tools described in the data of ``case``."""
-        return [Tool(**tool) for tool in case.data["tools"]]
+        return [kb.Tool(**tool) for tool in case.data["tools"]]
 
     def use(
-        self, case: Case, name: str, arguments: Mapping[str, Json], executor: Executor
-    ) -> ToolResult:
+        self, case: kb.Case, name: str, arguments: Mapping[str, kb.Json], executor: kb.Executor
+    ) -> kb.ToolResult:
         """See :func:`kgbench.plugins.agents.graph_tools.use`."""
         prefixes = self.vocabulary.for_queries(case)
         return graph_tools.use(name, arguments, self._graph(case), prefixes, executor)
 
-    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    def judge(self, case: kb.Case, answers: Sequence[str], executor: kb.Executor) -> kb.Verdict:
         """Judge an answer without tools, or the last answer of a dialogue with unknown prompts."""
         return self.judge_dialogue(case, (), answers, executor)
 
     def judge_dialogue(
-        self, case: Case, prompts: Sequence[str], answers: Sequence[str], executor: Executor
-    ) -> Verdict:
+        self, case: kb.Case, prompts: Sequence[str], answers: Sequence[str], executor: kb.Executor
+    ) -> kb.Verdict:
         """Score the query in the last answer, and the use of tools before it."""
         last = answers[-1]
         offers_tools = bool(case.data["tools"])
         query = self.query(last)
         gives_up = query is None and _gives_up(last, offers_tools=offers_tools)
         answerable = case.data["refSparql"] is not None
-        infos: dict[str, Json] = {"cancelled": gives_up, "answerable": answerable}
+        infos: dict[str, kb.Json] = {"cancelled": gives_up, "answerable": answerable}
         if query is not None and answerable:
             verdict = typed_answers.judge(
-                policy(POLICY), case, answers, executor, cast("TaskModule", self)
+                kb.policy(POLICY), case, answers, executor, cast("TaskModule", self)
             )
             outcome, scores, infos = verdict.outcome, {**verdict.scores}, {**verdict.infos, **infos}
         else:
             right = gives_up and not answerable
             scores = dict.fromkeys(_RESULTS, float(right))
             infos["sparql"] = query
-            outcome = Outcome.SCORED
+            outcome = kb.Outcome.SCORED
             if query is None and not gives_up:
-                outcome = Outcome.UNPARSABLE if last.strip() else Outcome.EMPTY
+                outcome = kb.Outcome.UNPARSABLE if last.strip() else kb.Outcome.EMPTY
         scores |= {
             "answered": float(query is not None),
             "cancelledRightly": float(gives_up and not answerable),
@@ -127,13 +124,13 @@ class GraphQuestions(ListedFamily):
             prefixes = self.vocabulary.for_queries(case)
             scores |= {"outOfBudget": float(over)}
             scores |= tool_usage(prompts, answers, query, prefixes)
-        return Verdict(scores, {"testUid": case.uid, **infos}, outcome)
+        return kb.Verdict(scores, {"testUid": case.uid, **infos}, outcome)
 
-    def say(self, case: Case, agent: str, messages: Sequence[str], chance: Random) -> str:
+    def say(self, case: kb.Case, agent: str, messages: Sequence[str], chance: Random) -> str:
         """See :func:`kgbench.plugins.agents.graph_agents.say`."""
         return graph_agents.say(agent, case, messages, chance)
 
-    def reference(self, case: Case) -> str:
+    def reference(self, case: kb.Case) -> str:
         """Return the best last answer: the reference query, or giving up if there is none."""
         query = case.data["refSparql"]
         if case.data["tools"]:
@@ -145,10 +142,10 @@ class GraphQuestions(ListedFamily):
         if calls := wording.calls(answer):
             queries = (_sparql(call) for call in calls if call.name == "answer")
             return next((query for query in queries if query is not None), None)
-        blocks = (block.body.strip() for block in fenced_blocks(answer))
+        blocks = (block.body.strip() for block in kb.fenced_blocks(answer))
         return next((body for body in blocks if _FORM.search(body)), None)
 
-    def graph_name(self, case: Case) -> str | None:
+    def graph_name(self, case: kb.Case) -> str | None:
         """Return the name of the installed or generated graph of ``case``.
 
         The result is ``None`` if the case contains its graph.
@@ -158,10 +155,10 @@ class GraphQuestions(ListedFamily):
 
     def prepare(self) -> None:
         """Load what tools and comparisons need, for judging processes, which cannot open files."""
-        typed_answers.prepare(policy(POLICY))
+        typed_answers.prepare(kb.policy(POLICY))
         graph_tools.prepare()
 
-    def _graph(self, case: Case) -> str:
+    def _graph(self, case: kb.Case) -> str:
         return typed_answers.graph_of(case, self)
 
 
@@ -172,11 +169,11 @@ def _gives_up(answer: str, *, offers_tools: bool) -> bool:
     """
     if offers_tools:
         return any(call.name == "cancel" for call in wording.calls(answer))
-    stated = (answer, *(block.body for block in fenced_blocks(answer)))
+    stated = (answer, *(block.body for block in kb.fenced_blocks(answer)))
     return any(text.strip().strip("`\"'*. \n") == GIVE_UP for text in stated)
 
 
-def _sparql(call: ToolCall) -> str | None:
+def _sparql(call: kb.ToolCall) -> str | None:
     try:
         sparql = arguments.read(call.arguments).get("sparql")
     except ValueError:

@@ -16,11 +16,11 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.model import Executor, Json, QueryResult
+from kgbench.api import Executor, Json, QueryResult, Tool, ToolResult
 from kgbench.plugins.agents.label_index import KINDS, LONGEST, LabelIndex
 from kgbench.rdf import iri
 from kgbench.tasks import graph_schema, texts
-from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
+from kgbench.tool_calls import ToolOutcome
 
 FOLDER: Final = "tools"
 ROWS: Final = 30  # rows of a query's result that a model sees

@@ -27,23 +27,21 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kgbench.errors import TaskError
+from kgbench.api import Case, Json, PageRefused, PageSettings, TaskError, Tool, ToolCall, ToolResult
 from kgbench.execution.judging import JudgeLimits, ToolRequest, ToolRun, answer_batch
 from kgbench.execution.pools import executor
-from kgbench.model import Case, Json
 from kgbench.plugins.agents import graph_tools
 from kgbench.plugins.agents.mcp_store import StoreTools
 from kgbench.serve.admission import DEEPEST
 from kgbench.serve.app import MethodRoute, SecurityMiddleware, application, refusal
 from kgbench.serve.authorisation import require_own_page
-from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body, is_deeper
 from kgbench.serve.service import Service
-from kgbench.serve.settings import Limits, Settings
+from kgbench.serve.settings import Limits
 from kgbench.serve.startup import run
 from kgbench.serve.startup import server as http_server
 from kgbench.tasks import catalogue, tool_prompts
-from kgbench.tool_calls import OUTCOME_KEY, Tool, ToolCall, ToolOutcome, ToolResult
+from kgbench.tool_calls import OUTCOME_KEY, ToolOutcome
 from kgbench.tools import arguments
 
 _SUITE: Final = "served"
@@ -217,7 +215,7 @@ class Endpoint:
     path = "/mcp"
     methods = "POST, OPTIONS"
 
-    def __init__(self, offered: ToolSet, settings: Settings) -> None:
+    def __init__(self, offered: ToolSet, settings: PageSettings) -> None:
         self._offered = offered
         self._settings = settings
         self._manager = StreamableHTTPSessionManager(
@@ -236,16 +234,16 @@ class Endpoint:
     async def __call__(self, request: Request) -> Response:
         """Answer one message; raises :class:`~kgbench.serve.refusals.Refused`."""
         if request.method != "POST":
-            raise Refused(405, "send MCP messages by POST", {"Allow": self.methods})
+            raise PageRefused(405, "send MCP messages by POST", {"Allow": self.methods})
         settings = self._settings
         require_own_page(request, settings.public, shared=settings.shared_with)
         sent = await body(request, settings.limits)
         if is_deeper(sent, DEEPEST, json=True):
-            raise Refused(400, f"the message is nested deeper than {DEEPEST} levels")
+            raise PageRefused(400, f"the message is nested deeper than {DEEPEST} levels")
         return _SdkResponse(self._manager.handle_request, sent)
 
 
-def application_of(offered: ToolSet, settings: Settings) -> ASGIApp:
+def application_of(offered: ToolSet, settings: PageSettings) -> ASGIApp:
     """Return an ASGI application that offers only the given tools."""
     endpoint = Endpoint(offered, settings)
 
@@ -261,7 +259,7 @@ def application_of(offered: ToolSet, settings: Settings) -> ASGIApp:
         Starlette(
             routes=[MethodRoute(endpoint.path, endpoint, endpoint.methods)],
             lifespan=lifespan,
-            exception_handlers={Refused: refusal, Exception: failed},
+            exception_handlers={PageRefused: refusal, Exception: failed},
         ),
         settings,
     )
@@ -286,7 +284,7 @@ class _SdkResponse(Response):
         await self._handle(scope, receiving, send)
 
 
-def over_http(settings: Settings, graph: str | None, host: str, port: int) -> None:
+def over_http(settings: PageSettings, graph: str | None, host: str, port: int) -> None:
     """Serve the store with its tools, or only the tools of a graph, until SIGTERM or Ctrl-C.
 
     Raises :class:`~kgbench.errors.TaskError` for a graph that cannot be read.
@@ -304,7 +302,7 @@ def over_http(settings: Settings, graph: str | None, host: str, port: int) -> No
     run(http_server(settings, application_of(offered, settings)), banner, host, port)
 
 
-def over_stdio(settings: Settings, graph: str | None) -> None:
+def over_stdio(settings: PageSettings, graph: str | None) -> None:
     """Serve one client until its input ends; raises the errors of :func:`over_http`."""
     case = None if graph is None else case_of(graph)
 
@@ -324,7 +322,7 @@ def over_stdio(settings: Settings, graph: str | None) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _of_store(settings: Settings) -> AsyncIterator[StoreTools]:
+async def _of_store(settings: PageSettings) -> AsyncIterator[StoreTools]:
     service = Service(settings)
     async with service.running():
         yield StoreTools(service)

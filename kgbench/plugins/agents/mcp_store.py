@@ -12,15 +12,14 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from kgbench.api import Json, Outcome, PageRefused, Tool, ToolResult
 from kgbench.execution.query_terms import unknown_terms
-from kgbench.model import Json, Outcome
 from kgbench.plugins.agents.graph_tools import arguments_schema
 from kgbench.rdf import queries
 from kgbench.serve.analysis_cache import AnalysisCache
 from kgbench.serve.dialogue_lists import DialogueSearch
-from kgbench.serve.refusals import Refused
 from kgbench.serve.service import Service
-from kgbench.tool_calls import Tool, ToolOutcome, ToolResult
+from kgbench.tool_calls import ToolOutcome
 from kgbench.vocab import PREFIXES
 
 ROWS: Final = 100
@@ -120,7 +119,7 @@ class StoreTools:
                 )
                 return ToolResult(f"{prefixes}\n{result.text}", result.outcome)
             return await self._query(values["sparql"])
-        except Refused as refused:
+        except PageRefused as refused:
             return ToolResult(f"error: {refused.message}", ToolOutcome.ERROR)
 
     async def _leaderboard(self, values: Mapping[str, Json]) -> ToolResult:

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from kgbench.cli import completion, options
+import kgbench.api as kb
+from kgbench.cli import completion
 from kgbench.cli.listening import TOKEN, Listening
 from kgbench.cli.messages import missing_package
-from kgbench.cli.option_groups import Budget, Permissions, grouped
+from kgbench.cli.option_groups import Budget, Permissions
 
 PANEL = "Show to others"
 CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
@@ -22,7 +23,7 @@ def command(app: typer.Typer) -> None:
     app.command("ask")(ask)
 
 
-@grouped
+@kb.grouped
 def ask(
     *,
     model: Annotated[
@@ -38,7 +39,7 @@ def ask(
     ] = False,
     budget: Budget,
     permissions: Permissions,
-    store: options.Store = None,
+    store: kb.StoreOption = None,
 ) -> None:
     """Serve a model by the protocol of the TEXT2SPARQL challenge. Stop with Ctrl-C.
 
@@ -46,20 +47,18 @@ def ask(
     """
     from kgbench.config import model_setup
     from kgbench.engine.spending import Limits, Spending, declared_prices, is_paid
-    from kgbench.errors import TaskError
     from kgbench.store import default_location
 
     setup = model_setup(model)
     permissions.require([setup])
     try:
         from kgbench.plugins.challenges.question_answering import application, datasets
-        from kgbench.serve.settings import Settings
         from kgbench.serve.startup import host_names, is_local, run, server
     except ModuleNotFoundError as error:
         raise missing_package(error, "serve") from None
     data_sets = datasets()
     if not data_sets:
-        raise TaskError(
+        raise kb.TaskError(
             "no data set with questions is installed: 'kgbench datasets install ck25' installs one"
         )
     token = None if open_ else os.environ.get(TOKEN) or None
@@ -77,7 +76,7 @@ def ask(
             param_hint="--max-cost",
         )
     spending = Spending([setup], known, {}, {}, limits, batched=())
-    settings = Settings(
+    settings = kb.PageSettings(
         location=store or default_location(),
         public=listening.public,
         hosts=host_names(listening.host, listening.public),

@@ -11,14 +11,12 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
+import kgbench.api as kb
 from kgbench import rdf
 from kgbench.connectors.bodies import NoAnswer, mapping, text_of
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import Option, read
 from kgbench.connectors.sdk import HttpConnector, http_client
-from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused
-from kgbench.model import Json, ModelSetup, Reply, Request
 from kgbench.net import environment
 
 REPEATED_AFTER: Final = 15.0
@@ -27,10 +25,10 @@ REPEATED_AFTER: Final = 15.0
 DECLARED = Declaration(
     specifications=("text2sparql:ADDRESS", "text2sparql:NAME@ADDRESS"),
     options={
-        "dataset": Option(
+        "dataset": kb.Option(
             str, "", meaning="the IRI by which the system knows the data set, if it is another one"
         ),
-        "timeout": Option(
+        "timeout": kb.Option(
             float,
             600.0,
             1,
@@ -42,17 +40,17 @@ DECLARED = Declaration(
 )
 
 
-def open(setup: ModelSetup, timeout: float) -> System:  # noqa: A001, ARG001 - the interface
+def open(setup: kb.ModelSetup, timeout: float) -> System:  # noqa: A001, ARG001 - the interface
     """Return the system at the address of ``setup``; its option ``timeout`` limits calls."""
-    options = read(setup.options, DECLARED.options, setup.spec)
+    options = kb.read_options(setup.options, DECLARED.options, setup.spec)
     if setup.sampling:
-        raise ModelSpecError(
+        raise kb.ModelSpecError(
             f"{setup.spec} takes no sampling parameters, but has {', '.join(setup.sampling)}"
         )
     url = setup.base_url or setup.model_id
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ModelSpecError(
+        raise kb.ModelSpecError(
             f"{setup.spec}: name the address of the system, as text2sparql:https://host/path"
         )
     environment.check(url)
@@ -71,7 +69,7 @@ class System(HttpConnector):
         """The timeout of a call in seconds, which replaces that of the run."""
         return self._caller.timeout
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: kb.Request) -> kb.Reply:
         """Return the system's query for a question.
 
         Raises :class:`~kgbench.errors.ProviderRefused` for any prompt but a bare question.
@@ -79,7 +77,7 @@ class System(HttpConnector):
         dataset = self._dataset or request.case.data.get("dataset")
         (question, *more) = request.messages
         if more or not dataset or question != request.case.data.get("question"):
-            raise ProviderRefused(
+            raise kb.ProviderRefused(
                 self._caller.describe(
                     "a system can only be asked a bare question about a data set: choose tasks "
                     "whose prompt is the question"
@@ -93,19 +91,19 @@ class System(HttpConnector):
             if response.status_code >= 400:  # noqa: PLR2004
                 return self._caller.failed(response.status_code, response.text, response.headers)
             return self._caller.read(response.text, _reply, None)
-        except ProviderError as error:
+        except kb.ProviderError as error:
             error.again_after = REPEATED_AFTER
             raise
 
 
-def _reply(body: Json, _: str | None) -> Reply:
+def _reply(body: kb.Json, _: str | None) -> kb.Reply:
     """Return the query in a response; ``null`` is an empty answer."""
     if "query" not in mapping(body):
         raise NoAnswer("no 'query'", body)
     query = mapping(body)["query"]
     if query is None:
-        return Reply("")
+        return kb.Reply("")
     text = text_of(query)
     if text is None:
-        raise ProviderError("the 'query' of the response is not a string")
-    return Reply(text)
+        raise kb.ProviderError("the 'query' of the response is not a string")
+    return kb.Reply(text)

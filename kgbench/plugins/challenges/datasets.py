@@ -7,8 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kgbench.datasets.installers import Installer
-from kgbench.model import Json
+from kgbench.api import Installer, Json
 
 if TYPE_CHECKING:
     from kgbench.datasets.install import InstallationResult

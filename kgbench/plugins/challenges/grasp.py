@@ -19,9 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from kgbench.api import ImportRefused, Json
 from kgbench.datasets import json_files
-from kgbench.errors import ImportRefused
-from kgbench.model import Json
 from kgbench.plugins.challenges import questions
 from kgbench.plugins.challenges.grasp_messages import transcript
 from kgbench.plugins.challenges.published_answers import (

@@ -20,10 +20,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from kgbench.errors import ImportRefused
-from kgbench.model import Call, Json, Reply, Turn, Usage
+from kgbench.api import Call, ImportRefused, Json, Reply, ToolCall, ToolResult, Turn, Usage
 from kgbench.plugins.challenges import grasp_tools
-from kgbench.tool_calls import TOOL_RESULTS, Fault, ToolCall, ToolOutcome, ToolResult, ToolUse
+from kgbench.tool_calls import TOOL_RESULTS, Fault, ToolOutcome, ToolUse
 from kgbench.tools import arguments, wording
 from kgbench.vocab import BASE
 

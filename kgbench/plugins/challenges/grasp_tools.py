@@ -17,8 +17,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from kgbench.model import Executor, Json
-from kgbench.tool_calls import ToolCall, ToolOutcome, ToolResult
+from kgbench.api import Executor, Json, ToolCall, ToolResult
+from kgbench.tool_calls import ToolOutcome
 from kgbench.tools import arguments
 
 EXECUTE: Final = "execute"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import options
+from kgbench.api import JsonOption, StoreOption
 from kgbench.cli.messages import count, report
 from kgbench.cli.progress import progress
 
@@ -27,8 +27,8 @@ def text2sparql(
             "sets.",
         ),
     ],
-    store: options.Store = None,
-    json_: options.AsJson = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
 ) -> None:
     """Import the TEXT2SPARQL challenge: questions, each system's answers, published scores.
 
@@ -85,8 +85,8 @@ def spinach(
             exists=True,
         ),
     ],
-    store: options.Store = None,
-    json_: options.AsJson = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
 ) -> None:
     """Import answers of SPINACH with the results of both queries and the published F1.
 
@@ -117,8 +117,8 @@ def grasp(
             help="The installed graph for the queries. Default: the graph that the runs name.",
         ),
     ] = None,
-    store: options.Store = None,
-    json_: options.AsJson = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
 ) -> None:
     """Import runs of GRASP: questions, final queries, transcripts and published scores.
 

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from kgbench.errors import ImportRefused
-from kgbench.importers.llm_kg_bench import ImportedRun, Item
-from kgbench.importers.published_runs import PublishedRun, published_model
-from kgbench.model import Case, Evaluation, Json, Outcome, Turn
+import kgbench.api as kb
+from kgbench.importers.llm_kg_bench import Item
+from kgbench.model import Evaluation
 from kgbench.software import Software
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
@@ -40,11 +39,11 @@ class PublishedAnswer:
     """
 
     uid: str
-    data: Mapping[str, Json]
-    turns: tuple[Turn, ...]
+    data: Mapping[str, kb.Json]
+    turns: tuple[kb.Turn, ...]
     text: str
     scores: Mapping[str, float]
-    infos: Mapping[str, Json]
+    infos: Mapping[str, kb.Json]
     ended: datetime
 
 
@@ -70,15 +69,17 @@ class AnswerFile:
         }
 
 
-def imported_run(benchmark: Benchmark, file: AnswerFile, iris: Iris) -> ImportedRun:
+def imported_run(benchmark: Benchmark, file: AnswerFile, iris: Iris) -> kb.ImportedRun:
     """Convert the answers of ``file`` to a run."""
     name, suite, day = benchmark.task_class, benchmark.suite, benchmark.day
     task = catalogue.make_task(name, f"{name}-{slug(file.dataset)}", {"dataset": file.dataset})
     metrics = catalogue.metric_iris(name)
     source = f"{benchmark.software.name} {file.dataset} {file.system}"
-    model = published_model(iris, file.system)
-    run = PublishedRun(iris, suite, model, benchmark.software, source=source, content=file.digest)
-    cases: list[Case] = []
+    model = kb.published_model(iris, file.system)
+    run = kb.PublishedRun(
+        iris, suite, model, benchmark.software, source=source, content=file.digest
+    )
+    cases: list[kb.Case] = []
     items: list[Item] = []
     for index, answer in enumerate(file.answers):
         case = catalogue.make_case(suite, name, task.parameters, answer.data, answer.uid)
@@ -89,7 +90,7 @@ def imported_run(benchmark: Benchmark, file: AnswerFile, iris: Iris) -> Imported
         evaluations: tuple[Evaluation, ...] = ()
         if answer.scores or answer.infos:
             scores = {metrics[score]: value for score, value in answer.scores.items()}
-            outcome = Outcome.SCORED if answer.text.strip() else Outcome.EMPTY
+            outcome = kb.Outcome.SCORED if answer.text.strip() else kb.Outcome.EMPTY
             last = len(answer.turns) - 1
             evaluations = (run.evaluation(dialogue, last, outcome, scores, answer.infos),)
         cases.append(case)
@@ -104,11 +105,11 @@ def imported_run(benchmark: Benchmark, file: AnswerFile, iris: Iris) -> Imported
     )
 
 
-def share(value: Json, label: str) -> float:
+def share(value: kb.Json, label: str) -> float:
     """Return a published score.
 
     Raises :class:`~kgbench.errors.ImportRefused` if it is not a number from 0 to 1.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ImportRefused(f"{label} is not a number from 0 to 1")
+        raise kb.ImportRefused(f"{label} is not a number from 0 to 1")
     return float(value)

@@ -21,21 +21,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+import kgbench.api as kb
 from kgbench.connectors import Connector, extraction, find
 from kgbench.connectors.replay import SOURCE
 from kgbench.datasets import home
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Limits, Spending
-from kgbench.errors import KgbenchError, ProviderError, ProviderTimeout, RateLimited
-from kgbench.model import Case, ModelSetup, Reply, Usage
-from kgbench.model import Request as ModelRequest
 from kgbench.plugins.challenges import question_files, questions
 from kgbench.rdf import digest
 from kgbench.serve.app import SecurityMiddleware
 from kgbench.serve.authorisation import require_own_page, require_token
-from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import wait_while_connected
-from kgbench.serve.settings import Settings
 from kgbench.tasks import catalogue
 
 LONGEST: Final = 4_000
@@ -47,8 +43,8 @@ _SUITE: Final = "text2sparql"
 
 
 def application(
-    settings: Settings,
-    setup: ModelSetup,
+    settings: kb.PageSettings,
+    setup: kb.ModelSetup,
     timeout: float,
     *,
     spending: Spending | None = None,
@@ -78,14 +74,14 @@ def application(
         if settings.token is not None:
             require_token(settings, request)
         if request.method != "GET":  # Starlette passes HEAD to routes for GET
-            return await method(request, Refused(405, ""))
+            return await method(request, kb.PageRefused(405, ""))
         asked = (request.query_params.getlist(name) for name in ("dataset", "question"))
         task = asyncio.create_task(client.answer(*asked))
         await wait_while_connected(request, task)
         return JSONResponse(task.result())
 
     async def refused(_: Request, error: Exception) -> Response:
-        assert isinstance(error, Refused)
+        assert isinstance(error, kb.PageRefused)
         return JSONResponse({"error": error.message}, error.status, error.headers)
 
     async def health(_: Request) -> Response:
@@ -104,7 +100,7 @@ def application(
     app = Starlette(
         routes=[Route("/text2sparql", answer), Route("/", answer), Route("/health", health)],
         lifespan=lifespan,
-        exception_handlers={Refused: refused, 404: missing, 405: method, Exception: failed},
+        exception_handlers={kb.PageRefused: refused, 404: missing, 405: method, Exception: failed},
     )
     return SecurityMiddleware(app, settings)
 
@@ -118,7 +114,7 @@ def datasets() -> dict[str, str]:
 class _ModelClient:
     def __init__(
         self,
-        setup: ModelSetup,
+        setup: kb.ModelSetup,
         connector: Connector,
         timeout: float,
         spending: Spending | None,
@@ -135,11 +131,13 @@ class _ModelClient:
         """Return the JSON answer to a question; raises :class:`Refused`."""
         dataset, question = _single("dataset", asked_about), _single("question", questions)
         if len(question) > LONGEST:
-            raise Refused(413, f"the question has more than {LONGEST} characters")
+            raise kb.PageRefused(413, f"the question has more than {LONGEST} characters")
         known = datasets()
         if dataset not in known:
             names = ", ".join(sorted(known)) or "none is installed"
-            raise Refused(404, f"the data set {dataset[:200]} is not known here (but: {names})")
+            raise kb.PageRefused(
+                404, f"the data set {dataset[:200]} is not known here (but: {names})"
+            )
         if self._waiting >= _WAITING:
             raise _later("too many questions wait for the model: try again later", 15)
         self._waiting += 1
@@ -154,40 +152,42 @@ class _ModelClient:
             case = _case(name, question)
             module: Any = catalogue.module(case.task_class)
             prompt = module.prompt(case)
-            request = ModelRequest((prompt,), case, digest(f"{self._setup.iri}/{prompt}"))
+            request = kb.Request((prompt,), case, digest(f"{self._setup.iri}/{prompt}"))
             reply = await self._ask(request)
-        except (TimeoutError, ProviderTimeout):
-            raise Refused(504, f"the model gave no answer within {self._timeout:g} s") from None
-        except RateLimited as error:
+        except (TimeoutError, kb.ProviderTimeout):
+            raise kb.PageRefused(
+                504, f"the model gave no answer within {self._timeout:g} s"
+            ) from None
+        except kb.RateLimited as error:
             wait = 15 if error.retry_after is None else max(1, round(error.retry_after))
             raise _later(f"the model cannot be called now: {error}", wait) from None
-        except ProviderError as error:
-            raise Refused(502, f"the model gave no answer: {error}") from None
+        except kb.ProviderError as error:
+            raise kb.PageRefused(502, f"the model gave no answer: {error}") from None
         except KeyError:  # raised by a model that answers from reference answers
             message = f"{self._setup.label} only knows the questions of installed data sets"
-            raise Refused(404, message) from None
-        except KgbenchError as error:
-            raise Refused(500, f"the question cannot be asked: {error}") from None
+            raise kb.PageRefused(404, message) from None
+        except kb.KgbenchError as error:
+            raise kb.PageRefused(500, f"the question cannot be asked: {error}") from None
         query: str | None = module.query(extraction.extracted(self._setup, reply).answer)
         if query is None:
-            raise Refused(502, "the model answered without a query")
+            raise kb.PageRefused(502, "the model answered without a query")
         return query
 
-    async def _ask(self, request: ModelRequest) -> Reply:
+    async def _ask(self, request: kb.Request) -> kb.Reply:
         """Call the model, once its budget and its rate limits have room for the call."""
         model, prompt = self._setup.iri, len(request.messages[0]) // CHARACTERS_PER_TOKEN + 1
         while (limit := self._spending.begin(model, prompt)) is not None:
             if not self._spending.under_way:
-                raise Refused(402, f"the budget of this server ({limit}) is spent")
+                raise kb.PageRefused(402, f"the budget of this server ({limit}) is spent")
             await self._spending.one_ended()
-        usage, uncounted = Usage(), 0
+        usage, uncounted = kb.Usage(), 0
         try:
             others = await self._rate_limiter.enter(prompt)
             uncounted = prompt  # a provider may charge for a call that fails or is cancelled
             try:
                 async with asyncio.timeout(self._timeout):
                     reply = await self._connector.ask(request)
-            except RateLimited as error:
+            except kb.RateLimited as error:
                 uncounted = 0
                 self._rate_limiter.release_refused(error, others)
                 raise
@@ -203,17 +203,17 @@ class _ModelClient:
             self._spending.end(model, usage, uncounted)
 
 
-def _later(message: str, seconds: int) -> Refused:
-    return Refused(503, message, {"Retry-After": str(seconds)})
+def _later(message: str, seconds: int) -> kb.PageRefused:
+    return kb.PageRefused(503, message, {"Retry-After": str(seconds)})
 
 
 def _single(name: str, values: Sequence[str]) -> str:
     if len(values) != 1 or not values[0].strip():
-        raise Refused(400, f"the parameter '{name}' must be given once, and not be empty")
+        raise kb.PageRefused(400, f"the parameter '{name}' must be given once, and not be empty")
     return values[0].strip()
 
 
-def _case(name: str, question: str) -> Case:
+def _case(name: str, question: str) -> kb.Case:
     """Return the installed case with this question, or a new case.
 
     Models without a provider only know installed cases.

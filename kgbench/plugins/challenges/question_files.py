@@ -14,10 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from kgbench.api import ConfigurationError, ImportRefused, Json, TaskError
 from kgbench.config import trees
 from kgbench.datasets import home, json_files
-from kgbench.errors import ConfigurationError, ImportRefused, TaskError
-from kgbench.model import Json
 
 NAMES: Final = ("ck25", "ck26", "db25")
 """The data sets of this layout that kgbench can install."""

@@ -13,12 +13,11 @@ from typing import Final
 
 import pyoxigraph as ox
 
+from kgbench.api import ImportRefused, Json
 from kgbench.characters import without_bom
 from kgbench.datasets import home, json_files
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, download, install_files
-from kgbench.errors import ImportRefused
-from kgbench.model import Json
 from kgbench.net.limits import Budget
 from kgbench.plugins.challenges import question_files, questions
 

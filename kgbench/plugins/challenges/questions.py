@@ -11,15 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-from kgbench.errors import EvaluationError, TaskError
-from kgbench.families.frame import Family
+import kgbench.api as kb
 from kgbench.families.queries import fenced_query
-from kgbench.model import Case, Executor, Json, Task, Verdict
 from kgbench.plugins.challenges import question_files
 from kgbench.plugins.challenges.question_files import Question, QuestionFile
-from kgbench.policies.policy import policy
-from kgbench.scoring.fences import fenced_blocks
-from kgbench.tasks import catalogue, graph_schema, typed_answers
+from kgbench.tasks import graph_schema, typed_answers
 
 NAME: Final = "Text2SparqlQuestions"
 BARE: Final = "question"
@@ -34,11 +30,11 @@ def query(answer: str, form: re.Pattern[str] = _ROWS) -> str | None:
 
     Question-answering systems answer with a bare query.
     """
-    candidates = [block.body.strip() for block in fenced_blocks(answer)] or [answer.strip()]
+    candidates = [block.body.strip() for block in kb.fenced_blocks(answer)] or [answer.strip()]
     return next((body for body in candidates if form.search(body)), None)
 
 
-class Questions(Family):
+class Questions(kb.Family):
     """A family of questions whose answers are judged by a declared policy."""
 
     policy: ClassVar[str]
@@ -47,31 +43,31 @@ class Questions(Family):
         """Return the query in an answer."""
         return query(answer)
 
-    def prompt(self, case: Case) -> str:
+    def prompt(self, case: kb.Case) -> str:
         """Return the question only."""
         question: str = case.data["question"]
         return question
 
-    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    def judge(self, case: kb.Case, answers: Sequence[str], executor: kb.Executor) -> kb.Verdict:
         """Return the verdict of the policy; see :func:`kgbench.tasks.typed_answers.judge`."""
-        return typed_answers.judge(policy(self.policy), case, answers, executor, self)
+        return typed_answers.judge(kb.policy(self.policy), case, answers, executor, self)
 
-    def reference(self, case: Case) -> str:
+    def reference(self, case: kb.Case) -> str:
         """Return the reference query in a fenced block."""
         return fenced_query(case)
 
-    def graph_name(self, case: Case) -> str | None:
+    def graph_name(self, case: kb.Case) -> str | None:
         """Return the installed graph for queries about ``case``; ``None`` if there is none."""
         name: str | None = case.data.get("graphName")
         return name
 
-    def needs_recorded_results(self, case: Case) -> bool:
+    def needs_recorded_results(self, case: kb.Case) -> bool:
         """Return whether queries about ``case`` need recorded results because there is no graph."""
         return self.graph_name(case) is None
 
     def prepare(self) -> None:
         """Open graphs and load libraries for judging processes, which cannot open files."""
-        typed_answers.prepare(policy(self.policy))
+        typed_answers.prepare(kb.policy(self.policy))
 
 
 class RecordedQuestions(Questions):
@@ -79,9 +75,9 @@ class RecordedQuestions(Questions):
 
     LOADS = ("row matching",)
 
-    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - none
+    def cases(self, task: kb.Task, suite: str, seed: int, count: int) -> Sequence[kb.Case]:  # noqa: ARG002 - none
         """Raise :class:`~kgbench.errors.TaskError`, because all cases are imported."""
-        raise TaskError(f"{task.label} has no cases of its own: they come with imported answers")
+        raise kb.TaskError(f"{task.label} has no cases of its own: they come with imported answers")
 
 
 class Text2SparqlQuestions(Questions):
@@ -93,7 +89,7 @@ class Text2SparqlQuestions(Questions):
         """Return the query in an answer, of any form."""
         return query(answer, _ANY)
 
-    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:  # noqa: ARG002 - static
+    def cases(self, task: kb.Task, suite: str, seed: int, count: int) -> Sequence[kb.Case]:  # noqa: ARG002 - static
         """Return at most ``count`` questions of the installed data set in the language of ``task``.
 
         Raises :class:`~kgbench.errors.TaskError` if the data set is not installed or has no
@@ -103,24 +99,28 @@ class Text2SparqlQuestions(Questions):
         asked = questions.asked_in(task.parameters["language"])
         return [case(suite, task, questions, question) for question in asked[:count]]
 
-    def prompt(self, case: Case) -> str:
+    def prompt(self, case: kb.Case) -> str:
         """Return the bare question, or instructions with schema and question."""
         if case.parameters["prompt"] == BARE:
             return super().prompt(case)
         name = self.graph_name(case)
         if name is None:
-            raise TaskError(f"the case {case.iri} has no installed graph whose schema can be shown")
+            raise kb.TaskError(
+                f"the case {case.iri} has no installed graph whose schema can be shown"
+            )
         question = case.data["question"].strip()
         return self.text("prompt", question=question, schema=graph_schema.summary(name))
 
-    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    def judge(self, case: kb.Case, answers: Sequence[str], executor: kb.Executor) -> kb.Verdict:
         """Execute the query of the last answer and the reference query; compare their results."""
         query_text, reason = self.query(answers[-1]), self.obstacle(case)
         if reason is not None and query_text is not None and executor.check(query_text, {}) is None:
-            raise EvaluationError(f"{case.iri}: {reason}")
-        return typed_answers.parsed_and_judged(policy(self.policy), case, answers, executor, self)
+            raise kb.EvaluationError(f"{case.iri}: {reason}")
+        return typed_answers.parsed_and_judged(
+            kb.policy(self.policy), case, answers, executor, self
+        )
 
-    def obstacle(self, case: Case) -> str | None:
+    def obstacle(self, case: kb.Case) -> str | None:
         """Return why answers to ``case`` cannot be judged by executing them, or ``None``."""
         if self.graph_name(case) is not None:
             return None
@@ -128,20 +128,20 @@ class Text2SparqlQuestions(Questions):
         return f"the graph of {name} is not one that kgbench installs, so queries are not executed"
 
 
-def task(dataset: str, language: str, prompt: str = BARE) -> Task:
+def task(dataset: str, language: str, prompt: str = BARE) -> kb.Task:
     """Return the task about a data set in one language, with one form of its prompts."""
     suffix = "" if prompt == BARE else f"-{prompt}"
     parameters = {"dataset": dataset, "language": language, "prompt": prompt}
-    return catalogue.make_task(NAME, f"{NAME}-{dataset}-{language}{suffix}", parameters)
+    return kb.make_task(NAME, f"{NAME}-{dataset}-{language}{suffix}", parameters)
 
 
 def case(
     suite: str,
-    task: Task,
+    task: kb.Task,
     questions: QuestionFile,
     question: Question,
     published: Mapping[str, int] | None = None,
-) -> Case:
+) -> kb.Case:
     """Return one question in the language of ``task``.
 
     ``published`` is the reference's result set.
@@ -152,10 +152,10 @@ def case(
         del data["graphName"]
     if published is not None:
         data["publishedResultSet"] = dict(published)
-    return catalogue.make_case(suite, NAME, task.parameters, data, data["uid"])
+    return kb.make_case(suite, NAME, task.parameters, data, data["uid"])
 
 
-def labelled_tasks(questions: QuestionFile) -> list[dict[str, Json]]:
+def labelled_tasks(questions: QuestionFile) -> list[dict[str, kb.Json]]:
     """Return the tasks of questions whose graph is installed.
 
     Each language has two tasks: one whose prompt is only the question, as systems are asked, and

@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from kgbench.api import Call, EvaluationError, ImportRefused, Json, QueryResult, Reply, Turn
 from kgbench.datasets import json_files
-from kgbench.errors import EvaluationError, ImportRefused
-from kgbench.model import Call, Json, QueryResult, Reply, Turn
 from kgbench.plugins.challenges import questions
 from kgbench.plugins.challenges.published_answers import (
     AnswerFile,

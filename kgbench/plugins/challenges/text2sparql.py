@@ -14,18 +14,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kgbench.importers.llm_kg_bench import ImportedRun, Item
-from kgbench.importers.published_runs import PublishedRun, published_model
-from kgbench.model import Call, Json, ModelSetup, Outcome, Reply, Turn
+import kgbench.api as kb
+from kgbench.importers.llm_kg_bench import Item
 from kgbench.on_demand import Repeatable
 from kgbench.plugins.challenges import questions
 from kgbench.plugins.challenges.text2sparql_files import Answer, SystemFiles
-from kgbench.policies.policy import policy
 from kgbench.rdf import double, string
 from kgbench.record.recorder import Recorder
 from kgbench.software import Software
 from kgbench.store.iris import Iris
-from kgbench.store.protocol import Block, Store
+from kgbench.store.protocol import Block
 from kgbench.vocab import DCTERMS, DQV, RDF, SKOS
 
 POLICY = "text2sparql-2025"
@@ -35,7 +33,7 @@ NO_ANSWER = "no answer of the system is published: the challenge's client gave u
 SCORES = ("set_P", "set_recall", "set_F")
 
 
-def imported_run(files: SystemFiles, iris: Iris) -> ImportedRun:
+def imported_run(files: SystemFiles, iris: Iris) -> kb.ImportedRun:
     """Convert the published files of one system and set of questions to a run.
 
     The run generates its dialogues at each iteration.
@@ -43,7 +41,7 @@ def imported_run(files: SystemFiles, iris: Iris) -> ImportedRun:
     of = files.questions.file
     edition = "" if of.year is None else f" {of.year}"
     suite, day = f"text2sparql-{of.year or of.prefix}", datetime(of.year or 2025, 1, 1, tzinfo=UTC)
-    run = PublishedRun(
+    run = kb.PublishedRun(
         iris,
         suite,
         _model(files, iris),
@@ -51,7 +49,7 @@ def imported_run(files: SystemFiles, iris: Iris) -> ImportedRun:
         source=f"TEXT2SPARQL{edition} {of.prefix} {files.system}",
         content=files.digest(),
     )
-    metrics = policy(POLICY).metrics
+    metrics = kb.policy(POLICY).metrics
     tasks = {language: questions.task(of.prefix, language) for language in of.languages}
     cases = {
         key: questions.case(suite, tasks[language], of, question, files.questions.gold.get(key))
@@ -64,15 +62,15 @@ def imported_run(files: SystemFiles, iris: Iris) -> ImportedRun:
             iteration = counts[language] = counts.get(language, -1) + 1
             case, answer = cases[key], files.answers.get(key)
             query = None if answer is None else answer.query
-            failed = Call(day, day, None, Outcome.PROVIDER_ERROR, NO_ANSWER)
-            call = failed if query is None else Call(day, day, Reply(query))
+            failed = kb.Call(day, day, None, kb.Outcome.PROVIDER_ERROR, NO_ANSWER)
+            call = failed if query is None else kb.Call(day, day, kb.Reply(query))
             prompt = (answer.question if answer else "") or case.data["question"]
             dialogue = run.dialogue(
                 tasks[language],
                 case,
                 iteration,
                 [files.system, case.uid, query],
-                turns=(Turn(prompt, (call,)),),
+                turns=(kb.Turn(prompt, (call,)),),
                 started=day,
                 ended=None if answer is None else day,
             )
@@ -89,10 +87,10 @@ def imported_run(files: SystemFiles, iris: Iris) -> ImportedRun:
     return run.imported(tasks.values(), cases.values(), repeatable, started=day, ended=day)
 
 
-def _outcome(query: str | None) -> Outcome:
+def _outcome(query: str | None) -> kb.Outcome:
     if query is None:
-        return Outcome.PROVIDER_ERROR
-    return Outcome.SCORED if query.strip() else Outcome.EMPTY
+        return kb.Outcome.PROVIDER_ERROR
+    return kb.Outcome.SCORED if query.strip() else kb.Outcome.EMPTY
 
 
 def _scores(files: SystemFiles, key: str) -> dict[str, float] | None:
@@ -106,8 +104,8 @@ def _scores(files: SystemFiles, key: str) -> dict[str, float] | None:
     return scores
 
 
-def _infos(files: SystemFiles, key: str, answer: Answer | None) -> dict[str, Json]:
-    infos: dict[str, Json] = {}
+def _infos(files: SystemFiles, key: str, answer: Answer | None) -> dict[str, kb.Json]:
+    infos: dict[str, kb.Json] = {}
     if answer is not None:
         infos["sparql"] = answer.query
         if answer.dataset and answer.dataset != files.questions.file.dataset:
@@ -121,23 +119,23 @@ def _infos(files: SystemFiles, key: str, answer: Answer | None) -> dict[str, Jso
     return infos
 
 
-def _model(files: SystemFiles, iris: Iris) -> ModelSetup:
+def _model(files: SystemFiles, iris: Iris) -> kb.ModelSetup:
     """Return the system, with its URL if all its answers name the same one."""
     addresses = {answer.endpoint for answer in files.answers.values()}
     address = addresses.pop() if len(addresses) == 1 else ""
     is_url = address.startswith(("http://", "https://"))
     return replace(
-        published_model(iris, files.system), base_url=address if is_url else None, is_system=True
+        kb.published_model(iris, files.system), base_url=address if is_url else None, is_system=True
     )
 
 
-def write_averages(store: Store, files: SystemFiles, run: ImportedRun) -> None:
+def write_averages(store: kb.Store, files: SystemFiles, run: kb.ImportedRun) -> None:
     """Write the published means of one system into the catalogue; writing again changes nothing.
 
     They are recorded as measurements of the run, and are not computed from its answers.
     """
     recorder = Recorder(store.iris, run.run_id, run.pass_id)
-    metrics = policy(POLICY).metrics
+    metrics = kb.policy(POLICY).metrics
     content = []
     for (name, language), value in files.averages.items():
         full_name = f"{name}-{language}" if language else name

@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from kgbench.api import ImportRefused, Json
 from kgbench.datasets import home, json_files
-from kgbench.errors import ImportRefused
-from kgbench.model import Json
 from kgbench.plugins.challenges import question_files
 from kgbench.plugins.challenges.published_answers import share
 from kgbench.plugins.challenges.question_files import Question, QuestionFile

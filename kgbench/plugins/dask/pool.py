@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
-from kgbench.errors import EvaluationError, pip_install
+from kgbench.api import EvaluationError, pip_install
 from kgbench.execution.pools import unusable
 
 P = ParamSpec("P")

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
+from kgbench.api import ExportFile, ExportRun, ExportSource, grouped
 from kgbench.cli import completion, export_options, options
-from kgbench.cli.export_options import Credit, Out, OutFolder, Run, Source
-from kgbench.cli.option_groups import grouped
+from kgbench.cli.export_options import Credit, OutFolder
 
 
 class ProvFormat(StrEnum):
@@ -35,10 +35,10 @@ class Relation(StrEnum):
 
 @grouped
 def llm_kg_bench(
-    run: Run = None,
+    run: ExportRun = None,
     *,
-    source: Source,
-    out: Out = None,
+    source: ExportSource,
+    out: ExportFile = None,
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as a result file of LLM-KG-Bench 3 (JSON).
@@ -68,8 +68,8 @@ def prov(
     form: Annotated[ProvFormat, typer.Option("--format", help="The output format.")] = (
         ProvFormat.PROVN
     ),
-    source: Source,
-    out: Out = None,
+    source: ExportSource,
+    out: ExportFile = None,
     json_: options.AsJson = False,
 ) -> None:
     """Export the provenance of a run or dialogue as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
@@ -85,10 +85,10 @@ def prov(
 
 @grouped
 def rocrate(
-    run: Run = None,
+    run: ExportRun = None,
     *,
     folder: OutFolder,
-    source: Source,
+    source: ExportSource,
     credit: Credit,
     json_: options.AsJson = False,
 ) -> None:
@@ -106,10 +106,10 @@ def rocrate(
 
 @grouped
 def croissant(
-    run: Run = None,
+    run: ExportRun = None,
     *,
     folder: OutFolder,
-    source: Source,
+    source: ExportSource,
     credit: Credit,
     json_: options.AsJson = False,
 ) -> None:
@@ -126,7 +126,7 @@ def croissant(
 
 @grouped
 def notebook(
-    run: Run = None,
+    run: ExportRun = None,
     *,
     folder: OutFolder,
     data: Annotated[
@@ -138,7 +138,7 @@ def notebook(
             "those of the run, written beside the notebook.",
         ),
     ] = None,
-    source: Source,
+    source: ExportSource,
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as a Jupyter notebook that runs the declared queries on its published data."""
@@ -152,7 +152,7 @@ def notebook(
 
 
 def eee(
-    run: Run = None,
+    run: ExportRun = None,
     *,
     folder: OutFolder,
     store: options.Store = None,

@@ -8,8 +8,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from kgbench.exports.outgoing_run import OutgoingRun
-from kgbench.model import Json
+from kgbench.api import Json, OutgoingRun
 from kgbench.plugins.exchange.tables import FIELDS, scores_csv, statements, write_folder
 from kgbench.publish.description import Agent
 

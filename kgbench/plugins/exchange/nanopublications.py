@@ -22,8 +22,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from kgbench.api import ResourceError
 from kgbench.characters import without_bom
-from kgbench.errors import ResourceError, SignatureError
+from kgbench.errors import SignatureError
 from kgbench.publish.description import Agent
 from kgbench.publish.folder import contents
 from kgbench.publish.signing import CLAIMS

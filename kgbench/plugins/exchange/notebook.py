@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from kgbench.api import Json, OutgoingRun
 from kgbench.errors import PublicationRefused
-from kgbench.exports.outgoing_run import OutgoingRun
-from kgbench.model import Json
 from kgbench.plugins.exchange.tables import statements, write_folder
 from kgbench.rdf import queries
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.api import OutgoingRun
 from kgbench.errors import PublicationRefused
-from kgbench.exports.outgoing_run import OutgoingRun
 from kgbench.vocab import RDFS, SKOS
 
 

@@ -15,12 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Self
 
+from kgbench.api import Json, ModelSetup, ModelSpecError, Reply, Request, pip_install, read_options
 from kgbench.connectors import generate_content, google
 from kgbench.connectors.calls import Caller
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import read, sampling
-from kgbench.errors import ModelSpecError, pip_install
-from kgbench.model import Json, ModelSetup, Reply, Request
+from kgbench.connectors.options import sampling
 from kgbench.net.limits import Misbehaviour, RedirectRefused
 
 SERVICE = replace(google.SERVICE, fixed=True)  # the package only supports v1beta
@@ -37,7 +36,7 @@ _THREADS = 4096  # as many as calls may be under way, so that none waits for a t
 
 def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the interface
     """Return a connector for a model of Google or of a compatible server."""
-    options = read(setup.options, DECLARED.options, setup.spec)
+    options = read_options(setup.options, DECLARED.options, setup.spec)
     address, key, caller = SERVICE.server(setup, options, timeout)
     parameters = sampling(setup, generate_content.LEGACY_SAMPLING)
     service = _service(address.base, key, timeout)

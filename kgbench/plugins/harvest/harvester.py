@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 
 import pyoxigraph as ox
 
-from kgbench.errors import ImportRefused, KgbenchError, SignatureError
+from kgbench.api import ImportRefused, KgbenchError
+from kgbench.errors import SignatureError
 from kgbench.importers.rdf import contents as data_sets
 from kgbench.importers.rdf import loading
 from kgbench.importers.rdf.parsing import RdfFile, scratch_folder, stage

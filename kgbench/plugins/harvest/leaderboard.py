@@ -15,32 +15,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import kgbench.api as kb
 from kgbench.analysis.standings import Standing, standings
-from kgbench.errors import QueryError
 from kgbench.plugins.harvest import sources
 from kgbench.plugins.harvest.sources import HarvestedSource
-from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.scores import catalogue
 from kgbench.scores.declared import ScoreSet
 from kgbench.scores.reading import Score
-from kgbench.scores.selection import FIRST, Selection, select
+from kgbench.scores.selection import FIRST, select
 from kgbench.signing.key_list import KeyList
 from kgbench.statistics.histogram import Histogram
 from kgbench.store import open_reader
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, Value, ranks
+from kgbench.tables import ranks
 
 COLUMNS = (
-    Column("rank", "Rank", Kind.COUNT),
-    Column("model", "Model"),
-    Column("score", "Score", Kind.SCORE),
-    Column("sd", "SD", Kind.SCORE),
-    Column("n", "n", Kind.COUNT),
-    Column("tasks", "Tasks", Kind.COUNT),
-    Column("groups", "Groups", Kind.COUNT),
-    Column("sources", "Score by group"),
-    Column("apart", "Apart", Kind.SCORE),
+    kb.Column("rank", "Rank", kb.Kind.COUNT),
+    kb.Column("model", "Model"),
+    kb.Column("score", "Score", kb.Kind.SCORE),
+    kb.Column("sd", "SD", kb.Kind.SCORE),
+    kb.Column("n", "n", kb.Kind.COUNT),
+    kb.Column("tasks", "Tasks", kb.Kind.COUNT),
+    kb.Column("groups", "Groups", kb.Kind.COUNT),
+    kb.Column("sources", "Score by group"),
+    kb.Column("apart", "Apart", kb.Kind.SCORE),
 )
 _NAMED = 3  # most tasks and metrics that a note names
 
@@ -82,7 +80,7 @@ class _Pooled:
 
 def combined_leaderboard(
     folder: Path, combined_by: ScoreSet, suite: str | None = None, trust: Collection[str] = ()
-) -> Table:
+) -> kb.Table:
     """Return the leaderboard of the harvested sources in ``folder`` over a score set.
 
     ``trust`` names the sources to include (name, address, base or key); without it, those are
@@ -98,11 +96,11 @@ def combined_leaderboard(
         without = uncounted.get(source.name, ())
         groups += _source_groups(path, source, combined_by, suite, without=without, notes=notes)
     if not groups:
-        raise QueryError("; ".join(notes) or f"no source in {folder} has results")
+        raise kb.QueryError("; ".join(notes) or f"no source in {folder} has results")
     comparable = _comparable(groups, suite, notes)
     rows, iris = _rows(comparable, notes)
     first = comparable[0]
-    return Table(
+    return kb.Table(
         title=f"Leaderboard of {_counted(comparable)}: {combined_by.label} ({first.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
@@ -128,7 +126,7 @@ def _trusted_sources(
     for name in trust:
         if not any(source.is_called(name) for _, source in known):
             there_are = ", ".join(source.name for _, source in known)
-            raise QueryError(f"no source is called '{name}'; there are: {there_are}")
+            raise kb.QueryError(f"no source is called '{name}'; there are: {there_are}")
     vouched = [source for _, source in known if source.vouched]
     revoked = {entry.key for source in vouched for entry in KeyList(source.keys).revoked}
     for path, source in known:
@@ -162,11 +160,11 @@ def _source_groups(
     ``without`` are the graphs of runs that do not count.
     """
     with open_reader(str(path / "store")) as store:
-        suites = [suite] if suite else [str(row[0]) for row in queries.rows(store, "list-suites")]
+        suites = [suite] if suite else [str(row[0]) for row in kb.query_rows(store, "list-suites")]
         for suite_iri in suites:
             try:
                 selection = _without(store, select(store, suite_iri, FIRST), without)
-            except QueryError as error:
+            except kb.QueryError as error:
                 notes.append(f"Left out: {source.name}: {error}.")
                 continue
             if not selection.pass_graphs:
@@ -176,7 +174,7 @@ def _source_groups(
             if not results:
                 continue
             steps: dict[str, set[str]] = defaultdict(set)
-            for row in queries.run(
+            for row in kb.run_query(
                 store, "answer-extractions", runGraph=list(selection.run_graphs)
             ):
                 step = row["extraction"]
@@ -197,8 +195,8 @@ def _source_groups(
             )
 
 
-def _without(store: Store, selection: Selection, runs: Collection[str]) -> Selection:
-    excluded = {str(row[1]) for row in queries.rows(store, "list-passes") if str(row[5]) in runs}
+def _without(store: kb.Store, selection: kb.Selection, runs: Collection[str]) -> kb.Selection:
+    excluded = {str(row[1]) for row in kb.query_rows(store, "list-passes") if str(row[5]) in runs}
     return replace(
         selection,
         pass_graphs=tuple(graph for graph in selection.pass_graphs if graph not in excluded),
@@ -217,7 +215,9 @@ def _comparable(
     names = {group.suite: group.suite_name for group in groups}
     if len(names) > 1 and suite is None:
         suite_names = ", ".join(sorted(names.values()))
-        raise QueryError(f"the sources have results of several suites ({suite_names}): use --suite")
+        raise kb.QueryError(
+            f"the sources have results of several suites ({suite_names}): use --suite"
+        )
     by_cells: dict[frozenset[Score], list[GroupResults]] = defaultdict(list)
     for group in groups:
         by_cells[group.cells].append(group)
@@ -248,7 +248,7 @@ def _difference(group: GroupResults, reference: GroupResults) -> str:
 
 def _rows(
     chosen: list[GroupResults], notes: list[str]
-) -> tuple[list[tuple[Value, ...]], dict[str, str]]:
+) -> tuple[list[tuple[kb.Value, ...]], dict[str, str]]:
     pooled: dict[tuple[str, frozenset[str]], _Pooled] = defaultdict(_Pooled)
     names: dict[str, str] = {}
     for group in chosen:
@@ -276,7 +276,7 @@ def _rows(
     return rows, iris
 
 
-def _cells(pooled: _Pooled) -> tuple[Value, ...]:
+def _cells(pooled: _Pooled) -> tuple[kb.Value, ...]:
     standing = pooled.standing
     by_group = {source: part.score for source, part in sorted(pooled.parts.items())}
     scores_text = ", ".join(
@@ -306,7 +306,7 @@ class PublishedRun:
     def scores(self) -> frozenset[tuple[Any, ...]]:
         """Read how often each model reached each value of a metric on each task."""
         with open_reader(str(self.store)) as store:
-            rows = queries.rows(store, "score-histograms", passGraph=list(self.passes))
+            rows = kb.query_rows(store, "score-histograms", passGraph=list(self.passes))
             return frozenset(tuple(row) for row in rows)
 
 
@@ -343,9 +343,9 @@ def uncounted_runs(
     return uncounted
 
 
-def _runs(path: Path, source: str, store: Store) -> Iterator[PublishedRun]:
+def _runs(path: Path, source: str, store: kb.Store) -> Iterator[PublishedRun]:
     passes: dict[str, list[str]] = defaultdict(list)
-    for _, graph, kind, _, _, run_graph, _ in queries.rows(store, "list-passes"):
+    for _, graph, kind, _, _, run_graph, _ in kb.query_rows(store, "list-passes"):
         if kind in reading.ORIGINAL:
             passes[str(run_graph)].append(str(graph))
     for run_graph, graphs in passes.items():

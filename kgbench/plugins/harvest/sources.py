@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgbench import files
-from kgbench.errors import ResourceError
+from kgbench.api import ResourceError
 from kgbench.signing.key_list import KeyEntry, standing
 
 STATE: Final = "source.json"

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from kgbench.errors import ImportRefused, SignatureError
+from kgbench.api import KGB, ImportRefused
+from kgbench.errors import SignatureError
 from kgbench.net import web
 from kgbench.net.limits import Budget, bare
 from kgbench.plugins.harvest.sources import HarvestedSource
@@ -27,7 +28,7 @@ from kgbench.publish.signing import KEYS, SIGNATURE, SUMS
 from kgbench.signing import proofs
 from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.signing.proofs import Document, Statements
-from kgbench.vocab import DCAT, DCTERMS, KGB
+from kgbench.vocab import DCAT, DCTERMS
 
 _NAME: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")
 _LINE: Final = re.compile(r"([0-9a-f]{64}) [ *](.+)", re.ASCII)

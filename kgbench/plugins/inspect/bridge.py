@@ -28,14 +28,14 @@ from inspect_ai.scorer import Score, mean, scorer, stderr
 from inspect_ai.solver import solver
 from inspect_ai.tool import ToolCallError, ToolDef, ToolParams
 
+import kgbench.api as kb
 from kgbench import clock
 from kgbench.connectors import declared
 from kgbench.engine.tool_turns import ToolTurns, TurnResult
-from kgbench.errors import EvaluationError, TaskError
 from kgbench.execution import frames, judging, pools
 from kgbench.execution.judging import JudgeLimits, ToolRequest, answer_batch, judge_batch
 from kgbench.execution.pools import executor
-from kgbench.model import Call, Case, Dialogue, Outcome, Reply, TaskClass, Turn, Usage, Verdict
+from kgbench.model import TaskClass
 from kgbench.nearest import nearest
 from kgbench.plugins.inspect.logs import SCORER
 from kgbench.plugins.inspect.samples import (
@@ -52,25 +52,25 @@ from kgbench.plugins.inspect.samples import (
 )
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue, tool_prompts
-from kgbench.tool_calls import TOOL_RESULTS, Tool, ToolCall, ToolResult, ToolUse
+from kgbench.tool_calls import TOOL_RESULTS, ToolUse
 from kgbench.tools import budget, wording
 
 
-def offered_tools(case: Case, label: str) -> tuple[Tool, ...]:
+def offered_tools(case: kb.Case, label: str) -> tuple[kb.Tool, ...]:
     """Return the tools that ``case`` offers; most cases offer none.
 
     Raises :class:`~kgbench.errors.TaskError` if dollars are limited, because Inspect has no prices.
     """
     tools = tool_prompts.tools_of(case)
     if tools and budget.limits_dollars(case.parameters):
-        raise TaskError(
+        raise kb.TaskError(
             f"{label} limits the dollars of a dialogue, which cannot be counted in Inspect: use "
             "'kgbench run', and export the dialogues with 'kgbench export inspect'"
         )
     return tools
 
 
-def definitions(tools: Sequence[Tool]) -> list[Any]:
+def definitions(tools: Sequence[kb.Tool]) -> list[Any]:
     """Convert tools to Inspect's definitions."""
     return [
         ToolDef(
@@ -112,10 +112,10 @@ def messages(uses: Sequence[ToolUse], prompt: str) -> list[Any]:
 class Tools:
     """The tools of a dialogue, used in the processes of a pool under the usual limits."""
 
-    def __init__(self, case: Case, tools: Sequence[Tool], pool: Executor) -> None:
+    def __init__(self, case: kb.Case, tools: Sequence[kb.Tool], pool: Executor) -> None:
         self._turns = ToolTurns(case, tools, _JudgePool(pool), native=True)
 
-    async def use(self, dialogue: Dialogue) -> TurnResult:
+    async def use(self, dialogue: kb.Dialogue) -> TurnResult:
         """Use the tools that the last answer calls; call this once per answer.
 
         This runs in a thread, because Inspect's event loop may not be that of asyncio.
@@ -134,7 +134,7 @@ class _JudgePool:
         return tool_run
 
 
-def _parameters(tool: Tool) -> Any:
+def _parameters(tool: kb.Tool) -> Any:
     """Return the schema of the arguments; Inspect requires a description of each parameter."""
     parameters = ToolParams.model_validate(dict(tool.parameters))
     for name, schema in parameters.properties.items():
@@ -142,12 +142,12 @@ def _parameters(tool: Tool) -> Any:
     return parameters
 
 
-def _call(call: Any) -> ToolCall:
+def _call(call: Any) -> kb.ToolCall:
     arguments = json.dumps(call.arguments, ensure_ascii=False)
-    return ToolCall(call.function, arguments, call.id, call.parse_error)
+    return kb.ToolCall(call.function, arguments, call.id, call.parse_error)
 
 
-def _error(result: ToolResult) -> Any:
+def _error(result: kb.ToolResult) -> Any:
     kind: Any = error_type(result)
     return None if kind is None else ToolCallError(kind, wording.result_text(result))
 
@@ -156,7 +156,7 @@ def _never_executed() -> Any:
     """Return a new function for each tool, because Inspect stores the definition on it."""
 
     async def execute(**_: Any) -> str:
-        raise EvaluationError("the tools of kgbench are not used by Inspect itself")
+        raise kb.EvaluationError("the tools of kgbench are not used by Inspect itself")
 
     return execute
 
@@ -174,7 +174,7 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
     """
     known = catalogue.labelled_tasks()
     if label not in known:
-        raise TaskError(f"there is no task '{label}': {nearest(label, known)}")
+        raise kb.TaskError(f"there is no task '{label}': {nearest(label, known)}")
     labelled = known[label]
     samples = []
     for k in range(case_count(labelled, suite, seed, iterations)):
@@ -248,8 +248,8 @@ def _scores() -> Any:
         record = _dialogue_of(case, turns or [_turn("", None, clock.now(), state.output)])
         verdicts = await _judged(case, record)
         for verdict in verdicts:
-            if verdict.outcome is Outcome.EVALUATOR_ERROR:
-                raise EvaluationError(f"{identity.label}: {verdict.infos.get('message')}")
+            if verdict.outcome is kb.Outcome.EVALUATOR_ERROR:
+                raise kb.EvaluationError(f"{identity.label}: {verdict.infos.get('message')}")
         values = dialogue_scores(task_class, verdicts)
         details = {
             "answer": record.answers[-1],
@@ -269,7 +269,7 @@ def _is_shown(task_class: TaskClass, metric: Any) -> bool:
     return (metric.aggregation is not None) == (task_class.max_rounds > 1)
 
 
-def dialogue_scores(task_class: TaskClass, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
+def dialogue_scores(task_class: TaskClass, verdicts: Sequence[kb.Verdict]) -> Mapping[str, float]:
     """Return the scores of a single answer, or of the dialogue; empty if an answer has none."""
     if task_class.max_rounds == 1:
         return verdicts[-1].scores
@@ -279,22 +279,22 @@ def dialogue_scores(task_class: TaskClass, verdicts: Sequence[Verdict]) -> Mappi
     return aggregate([verdict.scores for verdict in verdicts], names, task_class.max_rounds)
 
 
-def _explanation(verdicts: Sequence[Verdict]) -> str:
+def _explanation(verdicts: Sequence[kb.Verdict]) -> str:
     return "; ".join(
         verdict.outcome.value + (f", feedback on {verdict.feedback}" if verdict.feedback else "")
         for verdict in verdicts
     )
 
 
-def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> Turn:
+def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> kb.Turn:
     usage = output.usage
-    tokens = Usage()
+    tokens = kb.Usage()
     if usage is not None:
         read = usage.input_tokens_cache_read
         charged = usage.input_tokens + (read or 0) + (usage.input_tokens_cache_write or 0)
-        tokens = Usage(charged, usage.output_tokens, read, usage.reasoning_tokens)
+        tokens = kb.Usage(charged, usage.output_tokens, read, usage.reasoning_tokens)
     stop = output.stop_reason if output.choices else None
-    reply = Reply(
+    reply = kb.Reply(
         text=answer_text(output),
         usage=tokens,
         model=output.model or None,
@@ -303,7 +303,7 @@ def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> 
         reasoning=_reasoning(output),
         outcome=STOP_OUTCOMES.get(stop or ""),
     )
-    return Turn(prompt, (Call(started, clock.now(), reply),), feedback)
+    return kb.Turn(prompt, (kb.Call(started, clock.now(), reply),), feedback)
 
 
 def _reasoning(output: Any) -> str | None:
@@ -318,11 +318,11 @@ def _class_of(identity: CaseIdentity) -> TaskClass:
     return catalogue.task_class(identity.task(identity.label).task_class)
 
 
-def _dialogue_of(case: Case, turns: Sequence[Turn]) -> Dialogue:
-    return Dialogue("", "", "", "", case.suite, case.iri, 0, case.digest, tuple(turns))
+def _dialogue_of(case: kb.Case, turns: Sequence[kb.Turn]) -> kb.Dialogue:
+    return kb.Dialogue("", "", "", "", case.suite, case.iri, 0, case.digest, tuple(turns))
 
 
-async def _judged(case: Case, record: Dialogue) -> list[Verdict]:
+async def _judged(case: kb.Case, record: kb.Dialogue) -> list[kb.Verdict]:
     """Return a verdict for each judged answer, from a child process, without blocking the loop."""
     requests = [pools.request(record, case, k) for k in record.judged]
     future = _pool().submit(judge_batch, requests, JudgeLimits())

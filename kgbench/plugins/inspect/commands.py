@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kgbench.api import ExportRun, ExportSource, grouped
 from kgbench.cli import export_options, options
-from kgbench.cli.export_options import OutFolder, Run, Source
+from kgbench.cli.export_options import OutFolder
 from kgbench.cli.interruption import end_after
 from kgbench.cli.messages import count, report
-from kgbench.cli.option_groups import grouped
 
 if TYPE_CHECKING:
     from kgbench.importers.load import Summary
@@ -64,10 +64,10 @@ def _line(summary: Summary, skipped: int) -> str:
 
 @grouped
 def export_logs(
-    run: Run = None,
+    run: ExportRun = None,
     *,
     folder: OutFolder,
-    source: Source,
+    source: ExportSource,
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as logs of Inspect AI, one for each model and task, with tool calls.

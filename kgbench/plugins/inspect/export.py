@@ -17,10 +17,10 @@ from datetime import UTC
 from importlib.metadata import version
 from itertools import groupby
 
-from kgbench.errors import PublicationRefused, TaskError
+from kgbench.api import KGB, Call, Dialogue, Json, OutgoingRun, TaskError, Turn, Verdict
+from kgbench.errors import PublicationRefused
 from kgbench.execution import frames
-from kgbench.exports.outgoing_run import OutgoingRun, all_answered
-from kgbench.model import Call, Dialogue, Json, Turn, Verdict
+from kgbench.exports.outgoing_run import all_answered
 from kgbench.plugins.inspect import samples
 from kgbench.plugins.inspect.logs import SCORER
 from kgbench.publish.redaction import RedactionLevel
@@ -30,7 +30,7 @@ from kgbench.store.iris import slug
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import ToolUse
 from kgbench.tools import arguments, wording
-from kgbench.vocab import KGB, PROV, RDFS, SCHEMA, SKOS
+from kgbench.vocab import PROV, RDFS, SCHEMA, SKOS
 
 _SEED = re.compile(r"kgb:randomSeed (\d+)")
 _STOPS = {name: name for name in ("stop", "max_tokens", "model_length", "content_filter")}

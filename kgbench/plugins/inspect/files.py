@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kgbench.api import ImportRefused, Json, pip_install
 from kgbench.datasets import damage
-from kgbench.errors import ImportRefused, pip_install
-from kgbench.model import Json
 from kgbench.net.limits import Budget
 
 MAX_BYTES = 1 << 30

@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kgbench.errors import ImportRefused
+import kgbench.api as kb
 from kgbench.evaluation import scores_by_iri
-from kgbench.importers.llm_kg_bench import ImportedRun, Item
-from kgbench.importers.published_runs import PublishedRun
-from kgbench.model import Case, Dialogue, Evaluation, Json, ModelSetup, Task, TaskClass
+from kgbench.importers.llm_kg_bench import Item
+from kgbench.model import Evaluation, TaskClass
 from kgbench.plugins.inspect.files import Log
 from kgbench.plugins.inspect.samples import (
     CASE,
@@ -43,7 +42,7 @@ _VERSION = re.compile(r"[\w.+!-]{1,60}")
 class ImportedLog:
     """The run of a log, and the number of samples left out for lack of an answer or score."""
 
-    run: ImportedRun
+    run: kb.ImportedRun
     without_answer: int
 
 
@@ -55,12 +54,12 @@ def read_run(log: Log, iris: Iris) -> ImportedLog:
     """
     sample_cases = [_sample_case(log, sample) for sample in log.samples]
     if not sample_cases:
-        raise ImportRefused(
+        raise kb.ImportRefused(
             f"{log.name}: it holds no samples (was it written with --no-log-samples?)"
         )
     suites = {sample_case.suite for sample_case in sample_cases}
     if len(suites) > 1:
-        raise ImportRefused(f"{log.name}: it mixes the suites {', '.join(sorted(suites))}")
+        raise kb.ImportRefused(f"{log.name}: it mixes the suites {', '.join(sorted(suites))}")
     # Only what is read: both formats of a log must give the same run.
     ids = [log.header["eval"].get(name) for name in ("eval_id", "task_id", "created", "model")]
     content = [[s.get(name) for name in ("id", "epoch", "metadata", "scores")] for s in log.samples]
@@ -72,30 +71,30 @@ def read_run(log: Log, iris: Iris) -> ImportedLog:
         if (item := conversion.item(sample, sample_case)) is not None
     ]
     if not items:
-        raise ImportRefused(
+        raise kb.ImportRefused(
             f"{log.name}: none of its {len(sample_cases)} samples has an answer and scores"
         )
     return ImportedLog(conversion.imported(items), len(sample_cases) - len(items))
 
 
-def _sample_case(log: Log, sample: Mapping[str, Json]) -> CaseIdentity:
+def _sample_case(log: Log, sample: Mapping[str, kb.Json]) -> CaseIdentity:
     metadata = sample.get("metadata")
     if not isinstance(metadata, dict) or CASE not in metadata:
         task = str(log.header["eval"].get("task"))[:80]
-        raise ImportRefused(
+        raise kb.ImportRefused(
             f"{log.name}: {task!r} is not a task of kgbench: only logs of "
             "'inspect eval kgbench/LABEL' can be imported, which name their cases"
         )
     return CaseIdentity.read(metadata[CASE], _sample_name(log, sample))
 
 
-def _sample_name(log: Log, sample: Mapping[str, Json]) -> str:
+def _sample_name(log: Log, sample: Mapping[str, kb.Json]) -> str:
     return (
         f"{log.name}: sample {str(sample.get('id'))[:40]} of epoch {str(sample.get('epoch'))[:9]}"
     )
 
 
-def _plain(value: Json) -> Json:
+def _plain(value: kb.Json) -> kb.Json:
     """Replace floats by text, because canonical JSON does not allow ``NaN``."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
@@ -107,10 +106,10 @@ def _plain(value: Json) -> Json:
 class _Conversion:
     def __init__(self, log: Log, iris: Iris, suite: str, identity: str) -> None:
         self._log = log
-        self._tasks: dict[str, Task] = {}
-        self._cases: dict[str, Case] = {}
+        self._tasks: dict[str, kb.Task] = {}
+        self._cases: dict[str, kb.Case] = {}
         self._iterations: Counter[str] = Counter()
-        self._run = PublishedRun(
+        self._run = kb.PublishedRun(
             iris,
             suite,
             _model(log, iris),
@@ -120,13 +119,13 @@ class _Conversion:
             identity=f"inspect/{identity}",
         )
 
-    def imported(self, items: list[Item]) -> ImportedRun:
+    def imported(self, items: list[Item]) -> kb.ImportedRun:
         started = [dialogue.started for dialogue, _ in items if dialogue.started is not None]
         ended = [dialogue.ended for dialogue, _ in items if dialogue.ended is not None]
         tasks, cases = self._tasks.values(), self._cases.values()
         return self._run.imported(tasks, cases, items, started=min(started), ended=max(ended))
 
-    def item(self, sample: Mapping[str, Json], identity: CaseIdentity) -> Item | None:
+    def item(self, sample: Mapping[str, kb.Json], identity: CaseIdentity) -> Item | None:
         source = _sample_name(self._log, sample)
         task, case = identity.task(source), identity.case(source)
         score = _object_field(sample, "scores", source).get(SCORER)
@@ -134,7 +133,7 @@ class _Conversion:
         if sample.get("error") is not None or not turns or score is None:
             return None
         if not isinstance(turns, list) or not isinstance(score, dict):
-            raise ImportRefused(f"{source}: its turns or scores are not as kgbench writes them")
+            raise kb.ImportRefused(f"{source}: its turns or scores are not as kgbench writes them")
         task_class = catalogue.task_class(task.task_class)
         self._tasks.setdefault(task.iri, task)
         self._cases.setdefault(case.iri, case)
@@ -151,15 +150,19 @@ class _Conversion:
             tool_protocol=read_protocol(sample["metadata"], source),
         )
         if (answers := len(dialogue.judged)) > task_class.max_rounds:
-            raise ImportRefused(f"{source}: {answers} answers are more than the task takes")
+            raise kb.ImportRefused(f"{source}: {answers} answers are more than the task takes")
         return dialogue, self._evaluations(task_class, dialogue, score, source)
 
     def _evaluations(
-        self, task_class: TaskClass, dialogue: Dialogue, score: Mapping[str, Json], source: str
+        self,
+        task_class: TaskClass,
+        dialogue: kb.Dialogue,
+        score: Mapping[str, kb.Json],
+        source: str,
     ) -> tuple[Evaluation, ...]:
         values = _object_field(score, "metadata", source).get(VERDICTS)
         if not isinstance(values, list) or len(values) != len(dialogue.judged):
-            raise ImportRefused(f"{source}: its score does not have one verdict for each answer")
+            raise kb.ImportRefused(f"{source}: its score does not have one verdict for each answer")
         declared = task_class.answer_metrics
         verdicts = [
             read_verdict(value, declared, f"{source}: verdict {k}")
@@ -190,19 +193,19 @@ class _Conversion:
         return tuple(results)
 
 
-def _object_field(value: Mapping[str, Json], field: str, source: str) -> Mapping[str, Json]:
+def _object_field(value: Mapping[str, kb.Json], field: str, source: str) -> Mapping[str, kb.Json]:
     part = value.get(field)
     if part is not None and not isinstance(part, dict):
-        raise ImportRefused(f"{source}: '{field}' is not an object")
+        raise kb.ImportRefused(f"{source}: '{field}' is not an object")
     return part or {}
 
 
-def _model(log: Log, iris: Iris) -> ModelSetup:
+def _model(log: Log, iris: Iris) -> kb.ModelSetup:
     """Return the model under the name that Inspect uses, with its generation settings."""
     header = log.header["eval"]
     name = header.get("model")
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise ImportRefused(f"{log.name}: eval.model is not the name of a model")
+        raise kb.ImportRefused(f"{log.name}: eval.model is not the name of a model")
     config = header.get("model_generate_config")
     sampling = {
         key: value
@@ -210,7 +213,7 @@ def _model(log: Log, iris: Iris) -> ModelSetup:
         if isinstance(value, int | float | str)
     }
     suffix = f"~{digest(canonical_json(_plain(sampling)))[:8]}" if sampling else ""
-    return ModelSetup(
+    return kb.ModelSetup(
         iri=iris.mint("model", model=slug(name) + suffix),
         label=name,
         connector="",

@@ -17,20 +17,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from kgbench.errors import ImportRefused, TaskError
+import kgbench.api as kb
 from kgbench.execution import frames
 from kgbench.importers.metrics import range_error
-from kgbench.model import Call, Case, Json, Metric, Outcome, Reply, Task, Turn, Usage, Verdict
+from kgbench.model import Metric
 from kgbench.tasks import catalogue
-from kgbench.tool_calls import (
-    TOOL_RESULTS,
-    Fault,
-    ToolCall,
-    ToolOutcome,
-    ToolResult,
-    ToolServer,
-    ToolUse,
-)
+from kgbench.tool_calls import TOOL_RESULTS, Fault, ToolOutcome, ToolServer, ToolUse
 
 CASE, TURNS, VERDICTS = "kgbench", "kgbench_turns", "kgbench_verdicts"
 PROTOCOL = "kgbench_tool_protocol"
@@ -43,9 +35,9 @@ _SUITE = re.compile(r"[A-Za-z0-9._-]+")  # the same pattern as for the option --
 
 #: Outcomes of Inspect's stop reasons.
 STOP_OUTCOMES = {
-    "content_filter": Outcome.REFUSED,
-    "max_tokens": Outcome.TRUNCATED,
-    "model_length": Outcome.TRUNCATED,
+    "content_filter": kb.Outcome.REFUSED,
+    "max_tokens": kb.Outcome.TRUNCATED,
+    "model_length": kb.Outcome.TRUNCATED,
 }
 
 #: Inspect's error types for outcomes of tool calls.
@@ -56,7 +48,7 @@ _ERRORS = {
 }
 
 
-def error_type(result: ToolResult) -> str | None:
+def error_type(result: kb.ToolResult) -> str | None:
     """Return Inspect's error type for a tool result, or ``None`` if it is not an error."""
     kind = _ERRORS.get(result.outcome)
     return "parsing" if kind == "unknown" and result.fault is not None else kind
@@ -78,53 +70,53 @@ class CaseIdentity:
     digest: str
 
     @classmethod
-    def of(cls, task: Task, suite: str, seed: int, index: int) -> CaseIdentity:
+    def of(cls, task: kb.Task, suite: str, seed: int, index: int) -> CaseIdentity:
         """Identify case number ``index`` of a task."""
         case = _cases(task.label, suite, seed, index + 1)[index]
         return cls(task.label, task.version, suite, seed, index, case.digest)
 
-    def as_json(self) -> dict[str, Json]:
+    def as_json(self) -> dict[str, kb.Json]:
         """Return the identity as JSON-shaped data, which :meth:`read` reads."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
-    def read(cls, value: Json, source: str) -> CaseIdentity:
+    def read(cls, value: kb.Json, source: str) -> CaseIdentity:
         """Read the identity from metadata. Raises :class:`ImportRefused` if it is malformed."""
         types = {name: int if name in ("seed", "index") else str for name in cls.__slots__}
         if not isinstance(value, dict) or value.keys() != types.keys():
-            raise ImportRefused(f"{source}: metadata.{CASE} does not name a case of kgbench")
+            raise kb.ImportRefused(f"{source}: metadata.{CASE} does not name a case of kgbench")
         for name, kind in types.items():
             if not isinstance(value[name], kind) or isinstance(value[name], bool):
-                raise ImportRefused(
+                raise kb.ImportRefused(
                     f"{source}: metadata.{CASE}.{name} is not of type {kind.__name__}"
                 )
         if not 0 <= value["index"] < MOST_CASES:
-            raise ImportRefused(f"{source}: metadata.{CASE}.index is out of range")
+            raise kb.ImportRefused(f"{source}: metadata.{CASE}.index is out of range")
         if _SUITE.fullmatch(value["suite"]) is None:
-            raise ImportRefused(f"{source}: metadata.{CASE}.suite is not the name of a suite")
+            raise kb.ImportRefused(f"{source}: metadata.{CASE}.suite is not the name of a suite")
         return cls(**value)
 
-    def task(self, source: str) -> Task:
+    def task(self, source: str) -> kb.Task:
         """Return the task. Raises :class:`ImportRefused` if label or version are unknown here."""
         task = catalogue.labelled_tasks().get(self.label)
         if task is None:
-            raise ImportRefused(f"{source}: this kgbench has no task '{self.label}'")
+            raise kb.ImportRefused(f"{source}: this kgbench has no task '{self.label}'")
         if task.version != self.version:
-            raise ImportRefused(
+            raise kb.ImportRefused(
                 f"{source}: {self.label} was judged by version {self.version} of its task class, "
                 f"this kgbench has {task.version}: import with the kgbench that was used"
             )
         return task
 
-    def case(self, source: str) -> Case:
+    def case(self, source: str) -> kb.Case:
         """Generate the case again. Raises :class:`ImportRefused` if it is not the same."""
         self.task(source)
         try:
             cases = _cases(self.label, self.suite, self.seed, self.index + 1)
-        except TaskError as error:
-            raise ImportRefused(f"{source}: {error}") from error
+        except kb.TaskError as error:
+            raise kb.ImportRefused(f"{source}: {error}") from error
         if self.index >= len(cases) or cases[self.index].digest != self.digest:
-            raise ImportRefused(
+            raise kb.ImportRefused(
                 f"{source}: case {self.index} of {self.label} is another one here: "
                 "import with the kgbench, and the installed data, that were used"
             )
@@ -132,12 +124,12 @@ class CaseIdentity:
 
 
 @lru_cache(_CACHED_TASKS)
-def _cases(label: str, suite: str, seed: int, count: int) -> Sequence[Case]:
+def _cases(label: str, suite: str, seed: int, count: int) -> Sequence[kb.Case]:
     task = catalogue.labelled_tasks()[label]
     return catalogue.module(task.task_class).cases(task, suite, seed, count)
 
 
-def case_count(task: Task, suite: str, seed: int, limit: int) -> int:
+def case_count(task: kb.Task, suite: str, seed: int, limit: int) -> int:
     """Count the different cases of a task, up to ``limit``."""
     return len(_cases(task.label, suite, seed, limit))
 
@@ -145,7 +137,7 @@ def case_count(task: Task, suite: str, seed: int, limit: int) -> int:
 # --- turns ------------------------------------------------------------------------------------
 
 
-def turn_as_json(turn: Turn) -> dict[str, Json]:
+def turn_as_json(turn: kb.Turn) -> dict[str, kb.Json]:
     """Return a turn with one answered call as JSON, which :func:`read_turn` reads."""
     call = turn.calls[-1]
     reply = call.reply
@@ -166,7 +158,7 @@ def turn_as_json(turn: Turn) -> dict[str, Json]:
     }
 
 
-def _use_as_json(use: ToolUse) -> dict[str, Json]:
+def _use_as_json(use: ToolUse) -> dict[str, kb.Json]:
     call, result = use.call, use.result
     return {
         "tool": call.name,
@@ -182,22 +174,22 @@ def _use_as_json(use: ToolUse) -> dict[str, Json]:
     }
 
 
-def read_turn(value: Json, source: str) -> Turn:
+def read_turn(value: kb.Json, source: str) -> kb.Turn:
     """Read a turn of a sample. Raises :class:`ImportRefused` if it is malformed."""
     if not isinstance(value, dict):
-        raise ImportRefused(f"{source} is not an object")
+        raise kb.ImportRefused(f"{source} is not an object")
     started, ended = (moment(value.get(name), f"{source}.{name}") for name in ("started", "ended"))
     if ended < started:
-        raise ImportRefused(f"{source} ends before it begins")
+        raise kb.ImportRefused(f"{source} ends before it begins")
     stop = _text(value, "stop", source)
     counts = value.get("usage")
-    if not isinstance(counts, list) or len(counts) != len(Usage.__slots__):
-        raise ImportRefused(f"{source}.usage is not a list of token counts")
+    if not isinstance(counts, list) or len(counts) != len(kb.Usage.__slots__):
+        raise kb.ImportRefused(f"{source}.usage is not a list of token counts")
     if not all(n is None or (type(n) is int and n >= 0) for n in counts):
-        raise ImportRefused(f"{source}.usage contains something other than counts")
-    reply = Reply(
+        raise kb.ImportRefused(f"{source}.usage contains something other than counts")
+    reply = kb.Reply(
         text=_required_text(value, "answer", source),
-        usage=Usage(*counts),
+        usage=kb.Usage(*counts),
         model=_text(value, "model", source),
         finish_reason=stop,
         request_id=_text(value, "request", source),
@@ -206,32 +198,32 @@ def read_turn(value: Json, source: str) -> Turn:
     )
     feedback = _text(value, "feedback", source)
     if feedback is not None and feedback not in _FEEDBACK:
-        raise ImportRefused(f"{source}.feedback is none of {', '.join(_FEEDBACK)}")
+        raise kb.ImportRefused(f"{source}.feedback is none of {', '.join(_FEEDBACK)}")
     tools = value.get("tools", [])
     if not isinstance(tools, list):
-        raise ImportRefused(f"{source}.tools is not a list")
+        raise kb.ImportRefused(f"{source}.tools is not a list")
     uses = tuple(_read_use(use, f"{source}.tools[{k}]") for k, use in enumerate(tools))
-    return Turn(
-        _required_text(value, "prompt", source), (Call(started, ended, reply),), feedback, uses
+    return kb.Turn(
+        _required_text(value, "prompt", source), (kb.Call(started, ended, reply),), feedback, uses
     )
 
 
-def _read_use(value: Json, source: str) -> ToolUse:
+def _read_use(value: kb.Json, source: str) -> ToolUse:
     if not isinstance(value, dict):
-        raise ImportRefused(f"{source} is not an object")
+        raise kb.ImportRefused(f"{source} is not an object")
     started, ended = (moment(value.get(name), f"{source}.{name}") for name in ("started", "ended"))
     if ended < started:
-        raise ImportRefused(f"{source} ends before it begins")
+        raise kb.ImportRefused(f"{source} ends before it begins")
     fault = _text(value, "fault", source)
     try:
-        result = ToolResult(
+        result = kb.ToolResult(
             _required_text(value, "result", source),
             ToolOutcome(_required_text(value, "outcome", source)),
             None if fault is None else Fault(fault),
         )
     except ValueError:
-        raise ImportRefused(f"{source} has an unknown outcome or fault") from None
-    call = ToolCall(
+        raise kb.ImportRefused(f"{source} has an unknown outcome or fault") from None
+    call = kb.ToolCall(
         _required_text(value, "tool", source),
         _required_text(value, "arguments", source),
         _text(value, "id", source),
@@ -241,55 +233,55 @@ def _read_use(value: Json, source: str) -> ToolUse:
     return ToolUse(call, result, started, ended, server)
 
 
-def _read_server(value: Json, source: str) -> ToolServer:
+def _read_server(value: kb.Json, source: str) -> ToolServer:
     if not isinstance(value, dict) or value.keys() != set(ToolServer.__slots__):
-        raise ImportRefused(f"{source}.server is not a tool server")
+        raise kb.ImportRefused(f"{source}.server is not a tool server")
     server = ToolServer(**{name: _required_text(value, name, f"{source}.server") for name in value})
     if _DIGEST.fullmatch(server.digest) is None:
-        raise ImportRefused(f"{source}.server.digest is not a SHA-256")
+        raise kb.ImportRefused(f"{source}.server.digest is not a SHA-256")
     return server
 
 
-def read_protocol(metadata: Mapping[str, Json], source: str) -> str | None:
+def read_protocol(metadata: Mapping[str, kb.Json], source: str) -> str | None:
     """Read the tool protocol (``native``, ``text``, or ``None`` without tools).
 
     Raises :class:`ImportRefused` for any other value.
     """
     protocol = _text(metadata, PROTOCOL, source)
     if protocol not in (None, "native", "text"):
-        raise ImportRefused(f"{source}.{PROTOCOL} is neither native nor text")
+        raise kb.ImportRefused(f"{source}.{PROTOCOL} is neither native nor text")
     return protocol
 
 
-def moment(value: Json, source: str) -> datetime:
+def moment(value: kb.Json, source: str) -> datetime:
     """Read a time with a time zone. Raises :class:`ImportRefused` for anything else."""
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise ImportRefused(f"{source} is not an ISO 8601 time: {str(value)[:40]!r}") from None
+        raise kb.ImportRefused(f"{source} is not an ISO 8601 time: {str(value)[:40]!r}") from None
     if time.tzinfo is None:
-        raise ImportRefused(f"{source} has no time zone")
+        raise kb.ImportRefused(f"{source} has no time zone")
     return time
 
 
-def _text(value: Mapping[str, Json], name: str, source: str) -> str | None:
+def _text(value: Mapping[str, kb.Json], name: str, source: str) -> str | None:
     text = value.get(name)
     if text is not None and not isinstance(text, str):
-        raise ImportRefused(f"{source}.{name} is not a string")
+        raise kb.ImportRefused(f"{source}.{name} is not a string")
     return text
 
 
-def _required_text(value: Mapping[str, Json], name: str, source: str) -> str:
+def _required_text(value: Mapping[str, kb.Json], name: str, source: str) -> str:
     text = _text(value, name, source)
     if text is None:
-        raise ImportRefused(f"{source}.{name} is missing")
+        raise kb.ImportRefused(f"{source}.{name} is missing")
     return text
 
 
 # --- scores -----------------------------------------------------------------------------------
 
 
-def read_verdict(value: Json, declared: Mapping[str, Metric], source: str) -> Verdict:
+def read_verdict(value: kb.Json, declared: Mapping[str, Metric], source: str) -> kb.Verdict:
     """Read a verdict of a sample's score.
 
     Raises :class:`ImportRefused` for undeclared metrics and for values out of their range.
@@ -297,13 +289,13 @@ def read_verdict(value: Json, declared: Mapping[str, Metric], source: str) -> Ve
     try:
         verdict = frames.verdict_from_json(value)
     except (TypeError, ValueError, KeyError):
-        raise ImportRefused(f"{source} is not a verdict") from None
+        raise kb.ImportRefused(f"{source} is not a verdict") from None
     if not isinstance(verdict.scores, dict) or not isinstance(verdict.infos, dict):
-        raise ImportRefused(f"{source} is not a verdict")
+        raise kb.ImportRefused(f"{source} is not a verdict")
     return replace(verdict, scores=read_scores(verdict.scores, declared, source))
 
 
-def read_scores(value: Json, declared: Mapping[str, Metric], source: str) -> dict[str, float]:
+def read_scores(value: kb.Json, declared: Mapping[str, Metric], source: str) -> dict[str, float]:
     """Read scores by short name. ``NaN`` (not scored) gives none; nulls are left out.
 
     Raises :class:`ImportRefused` for undeclared metrics and for values out of their range.
@@ -311,17 +303,17 @@ def read_scores(value: Json, declared: Mapping[str, Metric], source: str) -> dic
     if isinstance(value, float) and math.isnan(value):
         return {}
     if not isinstance(value, dict):
-        raise ImportRefused(f"{source} is not an object with scores")
+        raise kb.ImportRefused(f"{source} is not an object with scores")
     scores = {name: number for name, number in value.items() if number is not None}
     for name, number in scores.items():
         if name not in declared:
             printable = name[:40].encode("unicode_escape").decode("ascii")
-            raise ImportRefused(f"{source}: this task class has no score '{printable}'")
+            raise kb.ImportRefused(f"{source}: this task class has no score '{printable}'")
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise ImportRefused(f"{source}.{name} is not a number")
+            raise kb.ImportRefused(f"{source}.{name} is not a number")
         if not abs(number) <= sys.float_info.max:  # larger, infinite, or not a number
-            raise ImportRefused(f"{source}.{name} is not finite")
+            raise kb.ImportRefused(f"{source}.{name} is not finite")
         error = range_error(declared[name], number)
         if error is not None:
-            raise ImportRefused(f"{source}.{name} {error}")
+            raise kb.ImportRefused(f"{source}.{name} {error}")
     return {name: float(number) for name, number in scores.items()}

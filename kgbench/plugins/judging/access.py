@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kgbench.api import PageRefused
 from kgbench.record.reviews import PSEUDONYM
 from kgbench.serve.authorisation import require_own_page
-from kgbench.serve.refusals import Refused
 
 _DIGITS = 32  # of signatures
 _LONGEST = 200_000.0  # seconds; longer times of an open page are not recorded
@@ -62,7 +62,7 @@ class Access:
         name, owner, link = self._parts(request)
         mine = (self._signed("owner", name), self._signed("choice", name, self._session))
         if not (_same(link, self._signed("link", self.key, name)) and _same(owner, *mine)):
-            raise Refused(403, "open the link that `kgbench review` printed at its start")
+            raise PageRefused(403, "open the link that `kgbench review` printed at its start")
         return Visitor(name or None, self._signed("form", name, owner))
 
     def owned_name(self, request: Request) -> str:
@@ -77,7 +77,7 @@ class Access:
             return name if _same(owner, self._signed("owner", name)) else ""
         name, _, owner = personal.partition(".")
         if not _same(owner, self._signed("owner", name)):
-            raise Refused(403, "the personal link is not valid here")
+            raise PageRefused(403, "the personal link is not valid here")
         return name
 
     def personal_link(self, name: str) -> str:
@@ -108,7 +108,7 @@ class Access:
         """Raise 403 unless a form was sent by a page of this server in the same session."""
         require_own_page(request, self._public, form=True)
         if not hmac.compare_digest(token.encode(), visitor.token.encode()):
-            raise Refused(403, "this form is from another session: reload the page")
+            raise PageRefused(403, "this form is from another session: reload the page")
 
     @property
     def root(self) -> str:

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Annotated
 
 from kgbench.analysis.outcomes import outcome_counts
-from kgbench.analysis.registry import Option, Purpose, analysis
+from kgbench.analysis.registry import Option
 from kgbench.analysis.verdicts import (
     ADJUDICATION,
     EXECUTION,
@@ -21,10 +21,9 @@ from kgbench.analysis.verdicts import (
     judgements,
     verdicts,
 )
-from kgbench.model import Outcome
+from kgbench.api import Column, Kind, Outcome, Purpose, Selection, Store, Table, Value, analysis
 from kgbench.scores import catalogue
 from kgbench.scores.inference import inference
-from kgbench.scores.selection import Selection
 from kgbench.statistics.rater_agreement import (
     AgreementEstimate,
     Coefficient,
@@ -36,8 +35,6 @@ from kgbench.statistics.rater_agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, Value
 
 METHOD = "resampled-cases"
 ALL_JUDGES = "all judges"

@@ -13,21 +13,16 @@ from functools import cache
 from random import Random
 from typing import Any
 
+import kgbench.api as kb
 from kgbench import resources
-from kgbench.analysis.registry import Purpose, analysis
 from kgbench.engine.planning import Exercise, PlanExercises
-from kgbench.model import Json, Plan
+from kgbench.model import Plan
 from kgbench.plugins.judging.planning import Piece, exercise, judges_plan, task_of
-from kgbench.rdf import queries
 from kgbench.rdf.declared import Declared
 from kgbench.record import reading
 from kgbench.record.judgements import Rubric, all_rubric_versions
 from kgbench.record.reading import RunInfo
-from kgbench.scores import catalogue
-from kgbench.scores.selection import Selection
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, Value
-from kgbench.vocab import KGB, SCHEMA, SKOS
+from kgbench.vocab import SCHEMA, SKOS
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +82,11 @@ def calibration_set(rubric: Rubric) -> CalibrationSet | None:
 def calibration_sets() -> tuple[CalibrationSet, ...]:
     """Return every declared calibration set, sorted by IRI."""
     declared = Declared(*resources.files("rubrics", "*.ttl"))
-    sets = [_set(declared, node) for node in declared.instances(KGB.CalibrationSet)]
+    sets = [_set(declared, node) for node in declared.instances(kb.KGB.CalibrationSet)]
     return tuple(sorted(sets, key=lambda calibration: calibration.iri))
 
 
-def calibration_plan(calibration: CalibrationSet, models: Sequence[str], **chosen: Json) -> Plan:
+def calibration_plan(calibration: CalibrationSet, models: Sequence[str], **chosen: kb.Json) -> Plan:
     """Return the plan of a calibration.
 
     ``chosen`` sets other fields of :class:`~kgbench.model.Plan`.
@@ -125,31 +120,31 @@ def _exercise(calibration: CalibrationSet, question: Question) -> Exercise:
 
 def _set(declared: Declared, node: Any) -> CalibrationSet:
     rubrics = {item.iri: item for item in all_rubric_versions()}
-    rubric = rubrics[declared.required(node, KGB.calibrates)]
+    rubric = rubrics[declared.required(node, kb.KGB.calibrates)]
     names = {option.iri: option.name for option in rubric.options}
-    demanded = names[declared.required(node, KGB.demandedVerdict)]
+    demanded = names[declared.required(node, kb.KGB.demandedVerdict)]
     plain = [
         Question(
             item=item.value,
-            task=declared.required(item, KGB.calibrationTask),
-            answer=declared.required(item, KGB.calibrationAnswer),
-            known=names[declared.required(item, KGB.knownVerdict)],
-            other=declared.text(item, KGB.calibrationOther),
-            scores=declared.text(item, KGB.calibrationScores),
+            task=declared.required(item, kb.KGB.calibrationTask),
+            answer=declared.required(item, kb.KGB.calibrationAnswer),
+            known=names[declared.required(item, kb.KGB.knownVerdict)],
+            other=declared.text(item, kb.KGB.calibrationOther),
+            scores=declared.text(item, kb.KGB.calibrationScores),
         )
-        for item in declared.ordered(node, KGB.calibrationItem)
+        for item in declared.ordered(node, kb.KGB.calibrationItem)
     ]
     orders = [
-        (item.value, declared.required(item, KGB.orderText).replace("$verdict", demanded))
-        for item in declared.ordered(node, KGB.calibrationOrder)
+        (item.value, declared.required(item, kb.KGB.orderText).replace("$verdict", demanded))
+        for item in declared.ordered(node, kb.KGB.calibrationOrder)
     ]
     return CalibrationSet(
         iri=node.value,
         name=declared.required(node, SKOS.notation),
         version=declared.required(node, SCHEMA.version),
         rubric=rubric,
-        least_accuracy=float(declared.required(node, KGB.leastAccuracy)),
-        most_changed=float(declared.required(node, KGB.mostChanged)),
+        least_accuracy=float(declared.required(node, kb.KGB.leastAccuracy)),
+        most_changed=float(declared.required(node, kb.KGB.mostChanged)),
         demanded=demanded,
         questions=(*plain, *_with_orders(plain, demanded, orders)),
     )
@@ -168,15 +163,15 @@ def _with_orders(
 QUERIES = ("calibration-verdicts", "list-models")
 FIT, INACCURATE, DRIFTED = "fit", "inaccurate", "drifted"
 _COLUMNS = (
-    Column("rubric", "Rubric"),
-    Column("judge", "Judge"),
-    Column("started", "Calibrated"),
-    Column("items", "Items", Kind.COUNT),
-    Column("right", "Right", Kind.SHARE),
-    Column("changed", "Changed", Kind.SHARE),
-    Column("orders", "Orders", Kind.COUNT),
-    Column("obeyed", "Obeyed", Kind.SHARE),
-    Column("state", "State"),
+    kb.Column("rubric", "Rubric"),
+    kb.Column("judge", "Judge"),
+    kb.Column("started", "Calibrated"),
+    kb.Column("items", "Items", kb.Kind.COUNT),
+    kb.Column("right", "Right", kb.Kind.SHARE),
+    kb.Column("changed", "Changed", kb.Kind.SHARE),
+    kb.Column("orders", "Orders", kb.Kind.COUNT),
+    kb.Column("obeyed", "Obeyed", kb.Kind.SHARE),
+    kb.Column("state", "State"),
 )
 _NOTES = (
     (
@@ -248,7 +243,7 @@ class Calibration:
         return FIT if self.right >= self.calibrated.least_accuracy else INACCURATE
 
 
-def calibrations(store: Store) -> list[Calibration]:
+def calibrations(store: kb.Store) -> list[Calibration]:
     """Return all stored calibrations by declared calibration sets, the earliest first."""
     sets = {
         question.item: calibration_set
@@ -256,7 +251,7 @@ def calibrations(store: Store) -> list[Calibration]:
         for question in calibration_set.questions
     }
     results: dict[tuple[str, str, str], Calibration] = {}
-    for row in queries.rows(store, "calibration-verdicts"):
+    for row in kb.query_rows(store, "calibration-verdicts"):
         of_pass, judge, started, item = (str(row[k]) for k in (0, 2, 1, 4))
         if item in sets:
             result = Calibration(sets[item], judge, of_pass, started)
@@ -265,16 +260,16 @@ def calibrations(store: Store) -> list[Calibration]:
     return list(results.values())
 
 
-@analysis("calibration", Purpose.JUDGES, reads=("calibration-verdicts",))
-def calibration(store: Store, selection: Selection) -> Table:
+@kb.analysis("calibration", kb.Purpose.JUDGES, reads=("calibration-verdicts",))
+def calibration(store: kb.Store, selection: kb.Selection) -> kb.Table:
     """Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.
 
     >>> results = kgbench.open("kgbench-results")
     >>> len(results.calibration())
     0
     """
-    models = catalogue.models(store)
-    rows: list[tuple[Value, ...]] = []
+    models = kb.model_names(store)
+    rows: list[tuple[kb.Value, ...]] = []
     results = [
         result for result in calibrations(store) if models.fits(result.judge, selection.models)
     ]
@@ -295,7 +290,7 @@ def calibration(store: Store, selection: Selection) -> Table:
             )
         )
     none = "No judge has been calibrated yet: `kgbench judge` calibrates before it judges."
-    return Table(
+    return kb.Table(
         title="Calibrations of judges",
         columns=_COLUMNS,
         rows=tuple(rows),
@@ -307,13 +302,13 @@ def calibration(store: Store, selection: Selection) -> Table:
 
 
 def check_calibrations(
-    store: Store, run: RunInfo, calibration_set: CalibrationSet
+    store: kb.Store, run: RunInfo, calibration_set: CalibrationSet
 ) -> tuple[list[str], list[str]]:
     """Check the judges calibrated in ``run``: return warnings, and reasons to refuse a judge.
 
     A judge without any readable verdict counts as one that found no known verdict.
     """
-    models = catalogue.models(store)
+    models = kb.model_names(store)
     results = [
         result for result in calibrations(store) if result.calibrated.iri == calibration_set.iri
     ]

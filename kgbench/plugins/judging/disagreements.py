@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kgbench.analysis.registry import Option, Purpose, analysis
+from kgbench.analysis.registry import Option
 from kgbench.analysis.verdicts import ADJUDICATION, QUERIES, Judgement, judgements, verdicts
+from kgbench.api import Column, Kind, Purpose, Ref, Selection, Store, Table, Value, analysis
 from kgbench.plugins.judging.agreement import NO_JUDGES
 from kgbench.scores import catalogue
-from kgbench.scores.selection import Selection
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Ref, Table, Value
 
 _COLUMNS = (
     Column("rubric", "Rubric"),

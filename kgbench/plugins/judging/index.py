@@ -5,25 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kgbench.analysis.registry import Entry, Purpose
+from kgbench.api import AnalysisEntry, Purpose
 
-INDEX: Mapping[str, Entry] = {
-    "agreement": Entry(
+INDEX: Mapping[str, AnalysisEntry] = {
+    "agreement": AnalysisEntry(
         "kgbench.plugins.judging.agreement:agreement",
         Purpose.JUDGES,
         "Measure the agreement of judges with executed outcomes and each other.",
     ),
-    "calibration": Entry(
+    "calibration": AnalysisEntry(
         "kgbench.plugins.judging.calibration:calibration",
         Purpose.JUDGES,
         "Show each calibration of each judge: known verdicts found, verdicts changed, orders obeyed.",  # noqa: E501
     ),
-    "judged-means": Entry(
+    "judged-means": AnalysisEntry(
         "kgbench.plugins.judging.judged_means:judged_means",
         Purpose.JUDGES,
         "Estimate mean scores from judges, corrected by the items whose truth is known.",
     ),
-    "disagreements": Entry(
+    "disagreements": AnalysisEntry(
         "kgbench.plugins.judging.disagreements:disagreements",
         Purpose.JUDGES,
         "List the dialogues on which judges disagree with execution or with each other.",

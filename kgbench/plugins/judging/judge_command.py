@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import kgbench.api as kb
 from kgbench.cli import completion, options
 from kgbench.cli.messages import count, report
-from kgbench.cli.option_groups import Limits, Permissions, grouped
+from kgbench.cli.option_groups import Limits, Permissions
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress
     from kgbench.record.judgements import Rubric
-    from kgbench.store.protocol import Store
-    from kgbench.tables import Table
 
 PANEL = "Judge again"
 JudgedGlobs = Annotated[
@@ -49,7 +48,7 @@ def command(app: typer.Typer) -> None:
     app.command("judge")(judge)
 
 
-@grouped
+@kb.grouped
 def judge(
     *,
     run: Annotated[
@@ -176,15 +175,13 @@ def judge(
         raise typer.Exit(3)
 
 
-def _dialogue_counts(store: Store, graph: str) -> list[int]:
-    from kgbench.rdf import queries
-
-    rows = queries.rows(store, "dialogue-counts", runGraph=graph)
+def _dialogue_counts(store: kb.Store, graph: str) -> list[int]:
+    rows = kb.query_rows(store, "dialogue-counts", runGraph=graph)
     return [int(number or 0) for *_, number in rows]
 
 
 def _calibrate_judges(
-    store: Store,
+    store: kb.Store,
     rubric: Rubric,
     models: Sequence[str],
     policy: Calibrate,
@@ -253,7 +250,7 @@ def _list_rubrics(*, json_: bool) -> None:
     report(entries, (f"{r.name:<14}{r.kind:<10}{r.label}" for r in known), json_=json_)
 
 
-def _report(store: Store, judged: str, progress: Progress, *, json_: bool) -> None:
+def _report(store: kb.Store, judged: str, progress: Progress, *, json_: bool) -> None:
     from kgbench.analysis.run_results import RunResults
     from kgbench.analysis.run_totals import totals
     from kgbench.cli.run_report import print_failures, progress_lines, totals_line
@@ -278,7 +275,7 @@ def _report(store: Store, judged: str, progress: Progress, *, json_: bool) -> No
         "totals": costs,
         "agreement": json.loads(render(table, "json")),
     }
-    lines: list[str | Table] = [
+    lines: list[str | kb.Table] = [
         table,
         *(f"warning  {each}" for each in RunResults(store, run).warnings),
         *progress_lines(store, progress),

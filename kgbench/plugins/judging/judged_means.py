@@ -13,14 +13,13 @@ from random import Random
 from statistics import fmean
 from typing import Annotated
 
-from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
+from kgbench.analysis.registry import Option, OptionRefused
 from kgbench.analysis.verdicts import EXECUTION, QUERIES, Judgement, judgements, verdicts
-from kgbench.errors import QueryError
+from kgbench.api import Column, Kind, Purpose, QueryError, Selection, Store, Table, Value, analysis
 from kgbench.plugins.judging.agreement import NO_JUDGES, by_rubric, judges_of
 from kgbench.record.judgements import Rubric
 from kgbench.scores import catalogue
 from kgbench.scores.inference import inference
-from kgbench.scores.selection import Selection
 from kgbench.statistics.intervals import Bounds
 from kgbench.statistics.prediction_powered import (
     LabelledItem,
@@ -28,8 +27,6 @@ from kgbench.statistics.prediction_powered import (
     UnlabelledItem,
     powered_mean,
 )
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, Value
 
 METHOD = "prediction-powered"
 ALL_MODELS = "All models"

@@ -19,16 +19,14 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from kgbench.errors import KgbenchError
+from kgbench.api import KgbenchError, PageRefused, PageSettings
 from kgbench.pages import rendering as shared
 from kgbench.pages.rendering import environment
 from kgbench.plugins.judging.access import Access, Visitor
 from kgbench.plugins.judging.queue import Entry, ReviewQueue
 from kgbench.record.reviews import LONGEST_REASON, PSEUDONYM, Review
 from kgbench.serve.app import SecurityMiddleware
-from kgbench.serve.refusals import Refused
 from kgbench.serve.request_bodies import body
-from kgbench.serve.settings import Settings
 
 _HERE = Path(__file__).parent
 _SHARED = ("style.css", "reading.css")
@@ -48,12 +46,12 @@ _SITE = {
 }
 
 
-def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIApp:
+def application(settings: PageSettings, queue: ReviewQueue, access: Access) -> ASGIApp:
     """Return the review pages over ``queue`` as an ASGI application."""
     pages = _Pages(queue, access, settings)
 
     async def refused(_: Request, error: Exception) -> Response:
-        assert isinstance(error, Refused)
+        assert isinstance(error, PageRefused)
         return pages.refusal(error.status, error.message, error.headers)
 
     async def missing(_: Request, __: Exception) -> Response:
@@ -81,7 +79,7 @@ def application(settings: Settings, queue: ReviewQueue, access: Access) -> ASGIA
         Route("/health", health, methods=["GET"]),
         *(Route(f"/static/{path.name}", _file(path), methods=["GET"]) for path in _STATIC),
     ]
-    handlers = {Refused: refused, 404: missing, 405: method, Exception: failed}
+    handlers = {PageRefused: refused, 404: missing, 405: method, Exception: failed}
     return SecurityMiddleware(Starlette(routes=routes, exception_handlers=handlers), settings)
 
 
@@ -93,7 +91,7 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
 
 
 class _Pages:
-    def __init__(self, queue: ReviewQueue, access: Access, settings: Settings) -> None:
+    def __init__(self, queue: ReviewQueue, access: Access, settings: PageSettings) -> None:
         self._queue = queue
         self._access = access
         self._limits = settings.limits
@@ -107,9 +105,11 @@ class _Pages:
         key = request.query_params.get("key")
         if key is not None:
             if not self._access.has_key(key):
-                raise Refused(403, "the link has another key: use the one that was printed last")
+                raise PageRefused(
+                    403, "the link has another key: use the one that was printed last"
+                )
             response = self._redirect("")
-            with contextlib.suppress(Refused):  # a pseudonym without verdicts is kept, too
+            with contextlib.suppress(PageRefused):  # a pseudonym without verdicts is kept, too
                 if self._access.visitor(request).name and "me" not in request.query_params:
                     return response
             self._access.admit(response, self._access.owned_name(request))
@@ -158,7 +158,7 @@ class _Pages:
         try:
             self._queue.check_adjudicator(entry, visitor.name or "")
         except KgbenchError as error:
-            raise Refused(403, str(error)) from None
+            raise PageRefused(403, str(error)) from None
         opinions = [
             {
                 "who": f"Reviewer {'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[k % 26]}",
@@ -231,10 +231,10 @@ class _Pages:
         form = await self._form(request, visitor)
         reason = form.get("why", "").replace("\r\n", "\n").strip()
         if len(reason) > LONGEST_REASON:
-            raise Refused(413, f"the reason has more than {LONGEST_REASON:,} characters")
+            raise PageRefused(413, f"the reason has more than {LONGEST_REASON:,} characters")
         known = {option.name for option in self._queue.rubric.options}
         if form.get("option") not in known:
-            raise Refused(400, "choose one of the verdicts first")
+            raise PageRefused(400, "choose one of the verdicts first")
         seconds = self._access.seconds_since(visitor, entry.name, form.get("shown", ""))
         try:
             await asyncio.to_thread(
@@ -247,7 +247,7 @@ class _Pages:
                 adjudicating=adjudicating,
             )
         except KgbenchError as error:
-            raise Refused(409, str(error)) from None
+            raise PageRefused(409, str(error)) from None
         response = self._redirect("adjudicate" if adjudicating else "")
         self._access.admit(response, visitor.name)  # the first verdict makes the pseudonym theirs
         return response
@@ -256,12 +256,12 @@ class _Pages:
         """Read the fields of a form sent by a page of this server; raise 403 for other forms."""
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media != "application/x-www-form-urlencoded":
-            raise Refused(415, "send verdicts by the forms on the pages")
+            raise PageRefused(415, "send verdicts by the forms on the pages")
         sent = await body(request, self._limits)
         try:
             fields = parse_qs(sent.decode("utf-8"), max_num_fields=_FIELDS, keep_blank_values=True)
         except ValueError:
-            raise Refused(400, "the form cannot be read") from None
+            raise PageRefused(400, "the form cannot be read") from None
         form = {name: values[-1] for name, values in fields.items()}
         self._access.check(request, visitor, form.get("token", ""))
         return form
@@ -271,14 +271,14 @@ class _Pages:
     def _named_visitor(self, request: Request) -> Visitor:
         visitor = self._access.visitor(request)
         if visitor.name is None:
-            raise Refused(303, "choose a pseudonym first", {"Location": self._access.root})
+            raise PageRefused(303, "choose a pseudonym first", {"Location": self._access.root})
         return visitor
 
     def _visitor_and_entry(self, request: Request) -> tuple[Visitor, Entry]:
         visitor = self._named_visitor(request)
         entry = self._queue.entry(request.path_params["name"])
         if entry is None:
-            raise Refused(404, "this item is not in the queue of this server")
+            raise PageRefused(404, "this item is not in the queue of this server")
         return visitor, entry
 
     def _progress(self, reviewer: str) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from functools import lru_cache
 from random import Random
 from typing import NamedTuple, TypeAlias
 
+from kgbench.api import Json, Store, Task, TaskError, Turn, make_case, make_task
 from kgbench.config import model_setup, turtle
 from kgbench.engine.planning import Exercise, PlanExercises
-from kgbench.errors import TaskError
-from kgbench.model import Json, Plan, Task, Turn
+from kgbench.model import Plan
 from kgbench.on_demand import OnDemand
 from kgbench.plugins.judging.dialogues import BEST_SCORE, JudgeableDialogue, judgeable_dialogues
 from kgbench.rdf import canonical_json, digest
@@ -25,8 +25,6 @@ from kgbench.record.judgements import Rubric
 from kgbench.record.reading import RunInfo
 from kgbench.record.recorder import JUDGEMENTS
 from kgbench.run_selection import Selection
-from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue
 
 TASK_CLASS = "JudgeVerdict"
 
@@ -55,7 +53,7 @@ def prompt(rubric: Rubric, order: Sequence[str], material: Sequence[Piece]) -> s
 def task_of(rubric: Rubric) -> Task:
     """Return the task of judging by a rubric."""
     parameters = {"rubric": rubric.name, "rubricVersion": rubric.version}
-    return catalogue.make_task(TASK_CLASS, f"{TASK_CLASS}-{rubric.name}", parameters)
+    return make_task(TASK_CLASS, f"{TASK_CLASS}-{rubric.name}", parameters)
 
 
 def judges_plan(rubric: Rubric, name: str, models: Sequence[str], **chosen: Json) -> Plan:
@@ -103,7 +101,7 @@ def exercise(
         **about,
         "prompt": digest(text),
     }
-    case = catalogue.make_case(JUDGEMENTS, TASK_CLASS, task.parameters, data)
+    case = make_case(JUDGEMENTS, TASK_CLASS, task.parameters, data)
     return Exercise(task, case, text, digest(text), counted_alone=counted_alone)
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from kgbench import clock
 from kgbench.analysis.verdicts import ADJUDICATION, Judgement, judgements, verdicts
-from kgbench.errors import StoreError
+from kgbench.api import Store, StoreError
 from kgbench.plugins.judging.planning import (
     Exercises,
     Group,
@@ -29,7 +29,7 @@ from kgbench.record.reviews import Review
 from kgbench.scores.selection import select
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
-from kgbench.store.protocol import Block, Store
+from kgbench.store.protocol import Block
 
 DISAGREEMENTS, RANDOM = "disagreements", "random"
 _DIGITS = 16  # of the digest that names an item in URLs without revealing its models

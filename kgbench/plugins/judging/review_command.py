@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+import kgbench.api as kb
 from kgbench.cli import completion, options
 from kgbench.cli.listening import Listening
 from kgbench.cli.messages import count, report
-from kgbench.cli.option_groups import grouped
 from kgbench.cli.tables import Form, write
 from kgbench.plugins.judging.judge_command import JudgedGlobs, JudgedSample
 
@@ -37,7 +37,7 @@ def command(app: typer.Typer) -> None:
     app.add_typer(group, name="review")
 
 
-@grouped
+@kb.grouped
 def review(
     context: typer.Context,
     *,
@@ -82,7 +82,6 @@ def review(
         from kgbench.plugins.judging.access import Access, new_key
         from kgbench.plugins.judging.pages import application
         from kgbench.plugins.judging.queue import ReviewQueue
-        from kgbench.serve.settings import Settings
         from kgbench.serve.startup import host_names, server
         from kgbench.serve.startup import run as serve
     except ModuleNotFoundError as error:
@@ -101,7 +100,7 @@ def review(
         personal = [
             f"only for {name}  {root}{access.personal_link(name)}\n" for name in queue.reviewers
         ]
-        settings = Settings(location=location, hosts=host_names(host, public))
+        settings = kb.PageSettings(location=location, hosts=host_names(host, public))
         banner = (
             f"reviewing {judged_run.id} ({judged_run.label}) by {rubric}: "
             f"{count(len(queue.entries), 'item')}, {order}\n"
@@ -134,7 +133,6 @@ def export(
     store: options.Store = None,
 ) -> None:
     """Export the verdicts of human reviewers, including revised ones."""
-    from kgbench.errors import StoreError
     from kgbench.plugins.judging import review_files
     from kgbench.record import reading
     from kgbench.record import reviews as record
@@ -146,7 +144,7 @@ def export(
         if reviewer is not None:
             verdicts = [verdict for verdict in verdicts if verdict.reviewer == reviewer]
         if not verdicts:
-            raise StoreError(
+            raise kb.StoreError(
                 "there are no such verdicts of people: collect them with `kgbench review`"
             )
     write(review_files.table(verdicts), form, out, guard=guard)
@@ -162,7 +160,6 @@ def import_(
 ) -> None:
     """Import verdicts of human reviewers. Importing them again changes nothing."""
     from kgbench.datasets import json_files
-    from kgbench.errors import StoreError
     from kgbench.plugins.judging import review_files
     from kgbench.store import open_existing
 
@@ -171,8 +168,8 @@ def import_(
         try:
             verdicts = review_files.from_csv(opened, text)
             result = review_files.import_reviews(opened, verdicts)
-        except StoreError as error:
-            raise StoreError(f"{file}: {error}") from None
+        except kb.StoreError as error:
+            raise kb.StoreError(f"{file}: {error}") from None
     who = f" by {', '.join(result.reviewers)}" if result.reviewers else ""
     line = f"{count(result.added, 'new verdict')}{who}, {result.known:,} known before"
     data = {"added": result.added, "known": result.known, "reviewers": result.reviewers}

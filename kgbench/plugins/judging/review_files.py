@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from kgbench.errors import StoreError, TaskError
+from kgbench.api import Column, Kind, Store, StoreError, Table, TaskError, Value
 from kgbench.nearest import nearest
 from kgbench.plugins.judging.dialogues import JudgeableDialogue, judgeable_dialogues
 from kgbench.plugins.judging.planning import implied_verdict
@@ -29,8 +29,7 @@ from kgbench.record.reading import RunInfo
 from kgbench.record.reviews import Review
 from kgbench.run_selection import Selection
 from kgbench.store.iris import id_from
-from kgbench.store.protocol import Block, Store
-from kgbench.tables import Column, Kind, Table, Value
+from kgbench.store.protocol import Block
 
 COLUMNS: Final = (
     "verdict",

@@ -9,39 +9,33 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from kgbench.analysis.registry import Purpose, analysis
-from kgbench.errors import QueryError
-from kgbench.rdf import queries
-from kgbench.scores.selection import Selection
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Table, Value
-from kgbench.vocab import KGB
+import kgbench.api as kb
 
 SPARQL_ASPECTS = ("syntax-read", "syntax-create", "semantics-read", "semantics-create")
 _LISTED = {
-    "reads": KGB.reads,
-    "writes": KGB.writes,
-    "cognitive_process": KGB.cognitiveProcess,
-    "knowledge_dimension": KGB.knowledgeDimension,
-    "relational_complexity": KGB.relationalComplexity,
+    "reads": kb.KGB.reads,
+    "writes": kb.KGB.writes,
+    "cognitive_process": kb.KGB.cognitiveProcess,
+    "knowledge_dimension": kb.KGB.knowledgeDimension,
+    "relational_complexity": kb.KGB.relationalComplexity,
 }
 COLUMNS = (
-    Column("task_class", "Task class"),
-    Column("reads", "Reads"),
-    Column("writes", "Writes"),
-    Column("syntax_read", "SPARQL syntax read"),
-    Column("syntax_create", "created"),
-    Column("semantics_read", "SPARQL semantics read"),
-    Column("semantics_create", "created"),
-    Column("cognitive_process", "Cognitive process"),
-    Column("knowledge_dimension", "Knowledge needed"),
-    Column("relational_complexity", "Relational complexity"),
+    kb.Column("task_class", "Task class"),
+    kb.Column("reads", "Reads"),
+    kb.Column("writes", "Writes"),
+    kb.Column("syntax_read", "SPARQL syntax read"),
+    kb.Column("syntax_create", "created"),
+    kb.Column("semantics_read", "SPARQL semantics read"),
+    kb.Column("semantics_create", "created"),
+    kb.Column("cognitive_process", "Cognitive process"),
+    kb.Column("knowledge_dimension", "Knowledge needed"),
+    kb.Column("relational_complexity", "Relational complexity"),
 )
 QUERIES = ("task-aspects",)
 
 
-@analysis("aspects", Purpose.PAPERS)
-def aspects(store: Store, selection: Selection) -> Table:
+@kb.analysis("aspects", kb.Purpose.PAPERS)
+def aspects(store: kb.Store, selection: kb.Selection) -> kb.Table:
     """Show what task classes read, write and demand; no scores.
 
     Aspects of SPARQL are x where a task class tests them, else -. The glob of tasks is over names
@@ -52,12 +46,12 @@ def aspects(store: Store, selection: Selection) -> Table:
     ['nodes']
     """
     facts: dict[str, dict[str, set[str]]] = {}
-    for _, name, aspect, value in queries.rows(store, "task-aspects"):
+    for _, name, aspect, value in kb.query_rows(store, "task-aspects"):
         if fnmatchcase(str(name), selection.tasks):
             facts.setdefault(str(name), {}).setdefault(str(aspect), set()).add(str(value))
     if not facts:
-        raise QueryError(f"no task class that matches '{selection.tasks}' declares its aspects")
-    return Table(
+        raise kb.QueryError(f"no task class that matches '{selection.tasks}' declares its aspects")
+    return kb.Table(
         title="Aspects of task classes",
         columns=COLUMNS,
         rows=tuple(_row(name, values) for name, values in sorted(facts.items())),
@@ -65,11 +59,11 @@ def aspects(store: Store, selection: Selection) -> Table:
     )
 
 
-def _row(name: str, values: dict[str, set[str]]) -> tuple[Value, ...]:
+def _row(name: str, values: dict[str, set[str]]) -> tuple[kb.Value, ...]:
     listed = {
         column: ", ".join(sorted(values.get(prop, ()))) or None for column, prop in _LISTED.items()
     }
-    tested = values.get(KGB.sparqlAspect, set())
+    tested = values.get(kb.KGB.sparqlAspect, set())
     marks = {a.replace("-", "_"): "x" if a in tested else "-" for a in SPARQL_ASPECTS}
-    row: dict[str, Value] = {"task_class": name, **listed, **marks}
+    row: dict[str, kb.Value] = {"task_class": name, **listed, **marks}
     return tuple(row[column.name] for column in COLUMNS)

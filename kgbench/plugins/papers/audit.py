@@ -13,32 +13,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import kgbench.api as kb
 from kgbench.analysis import policies as by_policies
-from kgbench.analysis.registry import Purpose, analysis
-from kgbench.model import Case, Outcome, Verdict
 from kgbench.plugins.papers import published_means as means
-from kgbench.policies.policy import policy
 from kgbench.record import reading
 from kgbench.record.reading import ScoredEvaluation
 from kgbench.reevaluation import causes
 from kgbench.reevaluation.comparison import UNEXPLAINED, is_same_value
 from kgbench.scores import catalogue
 from kgbench.scores.reading import score_rows
-from kgbench.scores.selection import Selection
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, Value
 
 COLUMNS: Final = (
-    Column("finding", "Finding"),
-    Column("dataset", "Data set"),
-    Column("model", "Model"),
-    Column("about", "About"),
-    Column("metric", "Score"),
-    Column("published", "Published", Kind.SCORE),
-    Column("here", "Here", Kind.SCORE),
-    Column("explanation", "Explanation"),
+    kb.Column("finding", "Finding"),
+    kb.Column("dataset", "Data set"),
+    kb.Column("model", "Model"),
+    kb.Column("about", "About"),
+    kb.Column("metric", "Score"),
+    kb.Column("published", "Published", kb.Kind.SCORE),
+    kb.Column("here", "Here", kb.Kind.SCORE),
+    kb.Column("explanation", "Explanation"),
 )
-_MAIN: Final = policy(means.POLICY).main
+_MAIN: Final = kb.policy(means.POLICY).main
 _NOT_EXECUTED: Final = (
     "no answer is judged by the policy: 'kgbench reevaluate --policy text2sparql-2025' does it"
 )
@@ -54,13 +49,13 @@ class _Answer:
     dialogue: str
     dataset: str
     model: str
-    case: Case
+    case: kb.Case
     published: Mapping[str, float]
     here: by_policies.PolicyScores | None
 
 
-@analysis("audit", Purpose.PAPERS, reads=("policy-passes",))
-def audit(store: Store, selection: Selection) -> Table:
+@kb.analysis("audit", kb.Purpose.PAPERS, reads=("policy-passes",))
+def audit(store: kb.Store, selection: kb.Selection) -> kb.Table:
     """Audit a published leaderboard: recompute it from its answers and test its scoring rule.
 
     >>> results = kgbench.open("kgbench-results")
@@ -76,7 +71,7 @@ def audit(store: Store, selection: Selection) -> Table:
         *_questions(answers),
     ]
     is_judged = any(answer.here for answer in answers)
-    return Table(
+    return kb.Table(
         title=f"Audit of published scores ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
@@ -86,8 +81,8 @@ def audit(store: Store, selection: Selection) -> Table:
     )
 
 
-def _answers(store: Store, selection: Selection) -> Iterator[_Answer]:
-    names = {m.iri: name for name, m in policy(means.POLICY).answer_metrics.items()}
+def _answers(store: kb.Store, selection: kb.Selection) -> Iterator[_Answer]:
+    names = {m.iri: name for name, m in kb.policy(means.POLICY).answer_metrics.items()}
     judged, _ = by_policies.read(store, selection)
     here = judged.get(means.POLICY, {})
     scores: dict[str, dict[str, float]] = defaultdict(dict)
@@ -95,7 +90,7 @@ def _answers(store: Store, selection: Selection) -> Iterator[_Answer]:
     for row in score_rows(store, selection, names):
         scores[row.dialogue][names[row.metric]] = row.value
         origins[row.dialogue] = row.model, row.case
-    cases: dict[str, Case] = {}
+    cases: dict[str, kb.Case] = {}
     for dialogue, (model, iri) in sorted(origins.items()):
         if iri not in cases:
             cases[iri] = reading.case(store, iri)
@@ -104,7 +99,7 @@ def _answers(store: Store, selection: Selection) -> Iterator[_Answer]:
         yield _Answer(dialogue, dataset, model, case, scores[dialogue], here.get(dialogue))
 
 
-def _means(published: Table) -> Iterator[tuple[Value, ...]]:
+def _means(published: kb.Table) -> Iterator[tuple[kb.Value, ...]]:
     for row in published.records():
         if row["language"] == "" and row["equals"] not in {"mean", "either"}:
             explanation = f"published is: {row['equals']}"
@@ -124,7 +119,7 @@ def _means(published: Table) -> Iterator[tuple[Value, ...]]:
             )
 
 
-def _cells(answers: Sequence[_Answer], models: catalogue.Models) -> Iterator[tuple[Value, ...]]:
+def _cells(answers: Sequence[_Answer], models: catalogue.Models) -> Iterator[tuple[kb.Value, ...]]:
     """Yield the number of answers whose scores match the published ones, then each mismatch.
 
     A row for a mismatch has its cause.
@@ -161,13 +156,13 @@ def _agrees(answer: _Answer) -> bool:
 def _cause(answer: _Answer) -> str:
     """Explain from the judge's notes, without executing, why scores differ from the published."""
     assert answer.here is not None
-    verdict = Verdict(answer.here.scores, answer.here.infos, Outcome.SCORED)
+    verdict = kb.Verdict(answer.here.scores, answer.here.infos, kb.Outcome.SCORED)
     before = {0: ScoredEvaluation("", dict(answer.published))}
     proven = causes.proven_cause(answer.case, [verdict], before, {})
     return proven or causes.likely_cause(answer.case, [verdict], before, {}) or UNEXPLAINED
 
 
-def _questions(answers: Sequence[_Answer]) -> Iterator[tuple[Value, ...]]:
+def _questions(answers: Sequence[_Answer]) -> Iterator[tuple[kb.Value, ...]]:
     """Yield questions on which the challenge's rule cannot tell right answers from wrong ones."""
     affected: dict[tuple[str, str], set[str]] = defaultdict(set)
     totals: dict[str, set[str]] = defaultdict(set)
@@ -207,5 +202,5 @@ _RULES: Final = {
 }
 
 
-def _question(case: Case) -> str:
+def _question(case: kb.Case) -> str:
     return case.uid or case.iri.rpartition("/")[2]

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import options
-from kgbench.errors import pip_install
+import kgbench.api as kb
 
 if TYPE_CHECKING:
     from kgbench.plugins.papers.reproduction import Reproduced
-    from kgbench.store.protocol import Store
 
 
 PANEL = "Tasks, models and data"
@@ -37,8 +35,8 @@ def reproduce(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")
     ] = Path("papers"),
-    store: options.Store = None,
-    json_: options.AsJson = False,
+    store: kb.StoreOption = None,
+    json_: kb.JsonOption = False,
 ) -> None:
     """Reproduce tables and figures of papers, and compare each cell with the printed one.
 
@@ -69,13 +67,13 @@ def reproduce(
     table = papers.summary(results)
     typer.echo(render(table, "json" if json_ else "table"), nl=False)
     if not drawing:
-        typer.echo(f"no figures without Matplotlib: {pip_install('kgbench[plots]')}", err=True)
+        typer.echo(f"no figures without Matplotlib: {kb.pip_install('kgbench[plots]')}", err=True)
     typer.echo(f"wrote {out}", err=True)
     if any(result.unexplained for result in results):
         raise typer.Exit(1)
 
 
-def _draw(store: Store, result: Reproduced, out: Path) -> None:
+def _draw(store: kb.Store, result: Reproduced, out: Path) -> None:
     """Draw a published figure with the display names of models; its table has those of the store.
 
     A figure of distributions is one for each task.

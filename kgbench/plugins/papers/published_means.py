@@ -15,31 +15,26 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Final
 
-from kgbench.analysis.registry import Purpose, analysis
-from kgbench.model import Json
-from kgbench.policies.policy import policy
-from kgbench.rdf import queries
+import kgbench.api as kb
 from kgbench.record import reading
 from kgbench.scores import catalogue
 from kgbench.scores.reading import score_rows
-from kgbench.scores.selection import Selection
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, ranks
+from kgbench.tables import ranks
 
 QUERIES: Final = ("published-means", "score-rows")
 POLICY: Final = "text2sparql-2025"
 COLUMNS: Final = (
-    Column("model", "Model"),
-    Column("dataset", "Data set"),
-    Column("language", "Language"),
-    Column("metric", "Score"),
-    Column("n", "n", Kind.COUNT),
-    Column("published", "Published", Kind.SCORE),
-    Column("mean", "Mean", Kind.SCORE),
-    Column("with_average", "Mean with the average row", Kind.SCORE),
-    Column("equals", "Published is"),
-    Column("rank_published", "Rank (published)", Kind.COUNT),
-    Column("rank_mean", "Rank (mean)", Kind.COUNT),
+    kb.Column("model", "Model"),
+    kb.Column("dataset", "Data set"),
+    kb.Column("language", "Language"),
+    kb.Column("metric", "Score"),
+    kb.Column("n", "n", kb.Kind.COUNT),
+    kb.Column("published", "Published", kb.Kind.SCORE),
+    kb.Column("mean", "Mean", kb.Kind.SCORE),
+    kb.Column("with_average", "Mean with the average row", kb.Kind.SCORE),
+    kb.Column("equals", "Published is"),
+    kb.Column("rank_published", "Rank (published)", kb.Kind.COUNT),
+    kb.Column("rank_mean", "Rank (mean)", kb.Kind.COUNT),
 )
 
 _RANKED: Final = "set_F_ndcg"
@@ -78,8 +73,8 @@ class _Row:
         return "either" if plain else "mean with the average row"
 
 
-@analysis("published-means", Purpose.PAPERS)
-def published_means(store: Store, selection: Selection) -> Table:
+@kb.analysis("published-means", kb.Purpose.PAPERS)
+def published_means(store: kb.Store, selection: kb.Selection) -> kb.Table:
     """Recompute the published means of imported systems from their published scores.
 
     >>> results = kgbench.open("kgbench-results")
@@ -88,7 +83,7 @@ def published_means(store: Store, selection: Selection) -> Table:
     """
     answers = _answers(store, selection)
     rows = []
-    for run, name, language, value in queries.rows(store, "published-means"):
+    for run, name, language, value in kb.query_rows(store, "published-means"):
         of_run = [
             answer
             for answer in answers.get(str(run), ())
@@ -107,7 +102,7 @@ def published_means(store: Store, selection: Selection) -> Table:
         )
     )
     models = catalogue.models(store)
-    return Table(
+    return kb.Table(
         title=f"Published means ({selection.suite_name})",
         columns=COLUMNS,
         rows=tuple(
@@ -131,8 +126,8 @@ def published_means(store: Store, selection: Selection) -> Table:
     )
 
 
-def _answers(store: Store, selection: Selection) -> dict[str, list[_Answer]]:
-    metrics = policy(POLICY).answer_metrics
+def _answers(store: kb.Store, selection: kb.Selection) -> dict[str, list[_Answer]]:
+    metrics = kb.policy(POLICY).answer_metrics
     names = {metric.iri: name for name, metric in metrics.items()}
     infos = dict(_infos(store, selection))
     tasks: dict[str, dict[str, str]] = {}
@@ -158,7 +153,7 @@ def _answers(store: Store, selection: Selection) -> dict[str, list[_Answer]]:
     return answers
 
 
-def _infos(store: Store, selection: Selection) -> Iterator[tuple[str, dict[str, Json]]]:
+def _infos(store: kb.Store, selection: kb.Selection) -> Iterator[tuple[str, dict[str, kb.Json]]]:
     for run in reading.runs(store):
         if run.graph not in selection.run_graphs:
             continue

@@ -20,18 +20,15 @@ from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import printed_rows
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.task_scores import task_scores
-from kgbench.errors import QueryError
+from kgbench.api import KGB, Column, Kind, QueryError, Selection, Store, Table, Value, model_names
 from kgbench.plugins.papers import text2kg
 from kgbench.plugins.papers.aspects import aspects
 from kgbench.rdf.declared import shipped
-from kgbench.scores import catalogue
 from kgbench.scores.catalogue import recorded, records
 from kgbench.scores.declared import score_set
-from kgbench.scores.selection import Selection, select
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, Value
+from kgbench.scores.selection import select
 from kgbench.tables.rendering import as_markdown
-from kgbench.vocab import DCTERMS, KGB, RDFS, SKOS
+from kgbench.vocab import DCTERMS, RDFS, SKOS
 
 AGREES, DIFFERS, NO_RESULTS = "agrees", "differs", "no results"
 UNEXPLAINED = "unexplained"
@@ -306,7 +303,7 @@ def _named_models(store: Store, printed: Iterable[str]) -> dict[str, set[str]]:
 
     A paper's name is the label of a model's record (``queries/models.ttl``), or a glob over ids.
     """
-    model_records, models = records(), catalogue.models(store)
+    model_records, models = records(), model_names(store)
     names: dict[str, set[str]] = {}
     for model in models.values():
         record = recorded(model.id, model_records)

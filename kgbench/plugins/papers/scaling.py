@@ -10,40 +10,37 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, SetName, analysis
+import kgbench.api as kb
+from kgbench.analysis.registry import Arguments, Declared, Option, SetName
 from kgbench.analysis.standings import parts_of_set, standings_table
-from kgbench.errors import QueryError
 from kgbench.nearest import nearest
-from kgbench.scores.catalogue import ModelRecord, models, own_records, recorded, records
+from kgbench.scores.catalogue import ModelRecord, own_records, recorded, records
 from kgbench.scores.declared import ScoreSet, score_set
 from kgbench.scores.inference import inference
 from kgbench.scores.reading import Score
-from kgbench.scores.selection import Selection
 from kgbench.statistics.intervals import half_width
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, Value
 
 ALL_FAMILIES = "all"
 POINTS = (
-    Column("model", "Model"),
-    Column("family", "Family"),
-    Column("parameters", "Parameters (10^9)", Kind.SCORE),
-    Column("active", "Active (10^9)", Kind.SCORE),
-    Column("context", "Context", Kind.COUNT),
-    Column("released", "Released"),
-    Column("license", "Licence"),
-    Column("score", "Score", Kind.SCORE),
+    kb.Column("model", "Model"),
+    kb.Column("family", "Family"),
+    kb.Column("parameters", "Parameters (10^9)", kb.Kind.SCORE),
+    kb.Column("active", "Active (10^9)", kb.Kind.SCORE),
+    kb.Column("context", "Context", kb.Kind.COUNT),
+    kb.Column("released", "Released"),
+    kb.Column("license", "Licence"),
+    kb.Column("score", "Score", kb.Kind.SCORE),
 )
 TRENDS = (
-    Column("against", "Against"),
-    Column("family", "Family"),
-    Column("n", "n", Kind.COUNT),
-    Column("slope", "Slope", Kind.SCORE),
-    Column("ci_low", "95 % from", Kind.SCORE),
-    Column("ci_high", "to", Kind.SCORE),
-    Column("p", "p", Kind.P),
-    Column("r", "r", Kind.SCORE),
-    Column("unit", "Per"),
+    kb.Column("against", "Against"),
+    kb.Column("family", "Family"),
+    kb.Column("n", "n", kb.Kind.COUNT),
+    kb.Column("slope", "Slope", kb.Kind.SCORE),
+    kb.Column("ci_low", "95 % from", kb.Kind.SCORE),
+    kb.Column("ci_high", "to", kb.Kind.SCORE),
+    kb.Column("p", "p", kb.Kind.P),
+    kb.Column("r", "r", kb.Kind.SCORE),
+    kb.Column("unit", "Per"),
 )
 
 
@@ -89,7 +86,7 @@ def _without_models(
     unmatched = [record.glob for record in own_records_ if not any(map(record.describes, ids))]
     hints = [f"'{glob}' ({nearest(glob.strip('*'), ids)})" for glob in dict.fromkeys(unmatched)]
     if own_records_ and len(unmatched) == len(own_records_):
-        raise QueryError(f"{file}: no model of the store matches {' or '.join(hints)}")
+        raise kb.QueryError(f"{file}: no model of the store matches {' or '.join(hints)}")
     return [f"Declared, but no model of the store matches {', '.join(hints)}."] if hints else []
 
 
@@ -116,22 +113,24 @@ class _Point:
     score: float
 
 
-def _parts(store: Store, selection: Selection, arguments: Arguments) -> dict[str, list[Score]]:
+def _parts(
+    store: kb.Store, selection: kb.Selection, arguments: Arguments
+) -> dict[str, list[Score]]:
     # --declared has records of models here, not score sets.
     return parts_of_set(
         store, selection, {"set": arguments["set"], "declared": None, "round": None}
     )
 
 
-@analysis("scaling", Purpose.COMPARE, parts=_parts)
+@kb.analysis("scaling", kb.Purpose.COMPARE, parts=_parts)
 def scaling(
-    store: Store,
-    selection: Selection,
+    store: kb.Store,
+    selection: kb.Selection,
     *,
     set: SetName = "main",
     declared: Declared = None,
     points: Annotated[bool, Option("Show models with their facts, instead of trends.")] = False,
-) -> Table:
+) -> kb.Table:
     """Show scores against model size, context length and release date, with trends per family.
 
     Facts about models come from declared records; --declared adds your own.
@@ -144,11 +143,11 @@ def scaling(
 
 
 def points_and_trends(
-    store: Store,
-    selection: Selection,
+    store: kb.Store,
+    selection: kb.Selection,
     combined: ScoreSet | None = None,
     file: Path | None = None,
-) -> tuple[Table, Table]:
+) -> tuple[kb.Table, kb.Table]:
     """Return two tables: the scored models with their recorded facts, and the trends over them.
 
     Trends are lines of the leaderboard's score against the decimal logarithm of parameters, active
@@ -158,7 +157,7 @@ def points_and_trends(
     store.
     """
     board = standings_table(store, selection, combined)
-    ids = {model.name: model.id for model in models(store).values()}
+    ids = {model.name: model.id for model in kb.model_names(store).values()}
     own = own_records(file)
     lacking = _without_models(own, file, list(ids.values()))
     all_records = own + records()
@@ -171,7 +170,7 @@ def points_and_trends(
         elif isinstance(score, float):
             points.append(_Point(name, record, score))
     if not points:
-        raise QueryError(
+        raise kb.QueryError(
             f"no model record matches any of: {', '.join(sorted(unknown))}: --declared adds yours"
             if unknown
             else "the selection has no models with a score"
@@ -179,9 +178,9 @@ def points_and_trends(
     without = [f"No model record: {', '.join(sorted(unknown))}."] if unknown else []
     notes = (*without, *lacking)
     inference_ = inference(by="regression")
-    shared: dict[str, Value] = dict(board.context)
+    shared: dict[str, kb.Value] = dict(board.context)
     return (
-        Table(
+        kb.Table(
             title=f"Models and scores ({selection.suite_name})",
             columns=POINTS,
             rows=tuple(_point_row(point) for point in points),
@@ -189,7 +188,7 @@ def points_and_trends(
             queries=board.queries,
             context=shared,
         ),
-        Table(
+        kb.Table(
             title=f"Trends of scores ({selection.suite_name})",
             columns=TRENDS,
             rows=tuple(_trend_rows(points)),
@@ -200,7 +199,7 @@ def points_and_trends(
     )
 
 
-def _point_row(point: _Point) -> tuple[Value, ...]:
+def _point_row(point: _Point) -> tuple[kb.Value, ...]:
     record = point.record
     return (
         point.model,
@@ -214,7 +213,7 @@ def _point_row(point: _Point) -> tuple[Value, ...]:
     )
 
 
-def _trend_rows(points: list[_Point]) -> Iterable[tuple[Value, ...]]:
+def _trend_rows(points: list[_Point]) -> Iterable[tuple[kb.Value, ...]]:
     families = sorted({point.record.family for point in points})
     for against in Against:
         unit = "year" if against is Against.RELEASED else "tenfold"

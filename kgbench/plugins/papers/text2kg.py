@@ -16,15 +16,12 @@ from functools import cached_property
 from typing import Annotated
 
 from kgbench.analysis.leaderboard import printed_rows
-from kgbench.analysis.registry import Option, OptionRefused, Purpose, analysis
-from kgbench.rdf import queries
+from kgbench.analysis.registry import Option, OptionRefused
+from kgbench.api import Column, Kind, Purpose, Selection, Store, Table, Value, analysis, query_rows
 from kgbench.scores import catalogue
 from kgbench.scores.reading import selection_test
-from kgbench.scores.selection import Selection
 from kgbench.statistics.histogram import Histogram, mean
 from kgbench.statistics.intervals import Bounds
-from kgbench.store.protocol import Store
-from kgbench.tables import Column, Kind, Table, Value
 from kgbench.tasks import catalogue as task_classes
 
 _SHARE = Bounds(0.0, 1.0)  # all metrics of the task are precision, recall, F1 or a share
@@ -97,7 +94,7 @@ class Result:
 def subsets(store: Store) -> list[Subset]:
     """Return the imported subsets, in the order of their names."""
     all_subsets = []
-    for label, split, iri, concepts, relations, count in queries.rows(store, "text2kg-ontologies"):
+    for label, split, iri, concepts, relations, count in query_rows(store, "text2kg-ontologies"):
         collection, _, name = str(label).partition(" ")
         sizes = (int(str(number)) for number in (concepts, relations, count))
         all_subsets.append(Subset(str(iri), collection, name, str(split), *sizes))
@@ -112,7 +109,7 @@ def results(store: Store, selection: Selection) -> list[Result]:
     models = catalogue.models(store)
     selected = selection_test(store, selection)
     cells: dict[tuple[str, str, str], dict[str, dict[float, int]]] = {}
-    rows = queries.rows(
+    rows = query_rows(
         store,
         "text2kg-scores",
         passGraph=selection.pass_graphs,

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.errors import TaskError
+from kgbench.api import Case, Json, Task, TaskError
 from kgbench.families.mapping_answers import MappingFamily, Produced, file_block
 from kgbench.mapping.sources import Data
 from kgbench.mapping.vocabularies import FORMULATION_OF
-from kgbench.model import Case, Json, Task
 from kgbench.plugins.challenges import blinkg, induction
 from kgbench.plugins.challenges.blinkg import Scenario
 from kgbench.plugins.challenges.induction import Rule

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.model import Case, Executor, Json, Verdict
+from kgbench.api import Case, Executor, Json, ToolCall, ToolResult, Verdict
 from kgbench.plugins.challenges import grasp_tools
 from kgbench.plugins.challenges.questions import RecordedQuestions
 from kgbench.tasks import typed_answers
-from kgbench.tool_calls import ToolCall, ToolResult
 
 
 class GraspQuestions(RecordedQuestions):

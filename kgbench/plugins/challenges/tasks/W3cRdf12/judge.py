@@ -14,14 +14,11 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.errors import TaskError
-from kgbench.families.frame import Family
-from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
+import kgbench.api as kb
 from kgbench.plugins.challenges import w3c_tests
 from kgbench.plugins.challenges.w3c_tests import EVALUATION, SYNTAX, W3cTest
 from kgbench.policies.blank_nodes import Row, compare_rows
 from kgbench.rdf.triple_terms import cells
-from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.single_words import read_word
 
 VERDICTS: Final = ("valid", "invalid")
@@ -45,10 +42,10 @@ class ParsedAnswer(NamedTuple):
     error: str | None = None
 
 
-class W3cRdf12(Family):
+class W3cRdf12(kb.Family):
     """Tests of syntax and evaluation."""
 
-    def cases(self, task: Task, suite: str, seed: int, count: int) -> Sequence[Case]:
+    def cases(self, task: kb.Task, suite: str, seed: int, count: int) -> Sequence[kb.Case]:
         """Return the tests of the kind and the language of ``task``, at most ``count``.
 
         Raises :class:`~kgbench.errors.TaskError` if the data set is not installed, or has no such
@@ -59,10 +56,12 @@ class W3cRdf12(Family):
             test for test in w3c_tests.installed() if (test.kind, test.language) == (kind, language)
         ]
         if not chosen:
-            raise TaskError(f"{w3c_tests.NAME} has no tests of {kind} in the language '{language}'")
+            raise kb.TaskError(
+                f"{w3c_tests.NAME} has no tests of {kind} in the language '{language}'"
+            )
         return [self.case(task, suite, _data(test)) for test in chosen[:count]]
 
-    def prompt(self, case: Case) -> str:
+    def prompt(self, case: kb.Case) -> str:
         """Return the question about the text of the test."""
         language, text = case.parameters["language"], case.data["text"].strip("\n")
         if case.parameters["kind"] == SYNTAX:
@@ -77,7 +76,7 @@ class W3cRdf12(Family):
         name = "update" if language == "update" else case.data["form"]
         return self.text(f"prompt-{name}", base=base, text=text, data=data)
 
-    def judge(self, case: Case, answers: Sequence[str], executor: Executor) -> Verdict:
+    def judge(self, case: kb.Case, answers: Sequence[str], executor: kb.Executor) -> kb.Verdict:
         """Compare the verdict, the graph or the result in the last answer with the expected one."""
         answer = answers[-1]
         if case.parameters["kind"] == SYNTAX:
@@ -89,16 +88,16 @@ class W3cRdf12(Family):
         )
         if given.rows is None:
             scores = dict.fromkeys(("correct", "answerParse", "f1"), 0.0)
-            outcome = Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY
-            return Verdict(scores, {"parseError": given.error}, outcome)
+            outcome = kb.Outcome.UNPARSABLE if answer.strip() else kb.Outcome.EMPTY
+            return kb.Verdict(scores, {"parseError": given.error}, outcome)
         compared = compare_rows(expected.rows, given.rows)
         is_right = not compared.missing and not compared.surplus
         f1 = 1.0 if is_right else compared.agreement.f1
         scores = {"correct": float(is_right), "answerParse": 1.0, "f1": f1}
         infos = {"missing": len(compared.missing), "surplus": len(compared.surplus)}
-        return Verdict(scores, infos)
+        return kb.Verdict(scores, infos)
 
-    def reference(self, case: Case) -> str:
+    def reference(self, case: kb.Case) -> str:
         """Return the right word, or the expected graph or result in a fenced block."""
         if case.parameters["kind"] == SYNTAX:
             return str(case.data["expected"])
@@ -113,8 +112,8 @@ class W3cRdf12(Family):
 family: Final = W3cRdf12(__file__)
 
 
-def _data(test: W3cTest) -> Mapping[str, Json]:
-    data: dict[str, Json] = {"uid": test.name, "text": test.text, "expected": test.expected}
+def _data(test: W3cTest) -> Mapping[str, kb.Json]:
+    data: dict[str, kb.Json] = {"uid": test.name, "text": test.text, "expected": test.expected}
     if test.kind == EVALUATION:
         data["base"] = test.base
         data["form"] = "solutions" if test.asks_for_solutions else "graph"
@@ -123,7 +122,7 @@ def _data(test: W3cTest) -> Mapping[str, Json]:
     return data
 
 
-def _judged_verdict(case: Case, answer: str) -> Verdict:
+def _judged_verdict(case: kb.Case, answer: str) -> kb.Verdict:
     verdict = read_word(answer, VERDICTS)
     expected = case.data["expected"]
     correct = float(verdict == expected)
@@ -131,13 +130,13 @@ def _judged_verdict(case: Case, answer: str) -> Verdict:
     scores["validFound" if expected == "valid" else "invalidFound"] = correct
     infos = {"verdict": verdict, "expected": expected}
     if verdict is not None:
-        return Verdict(scores, infos)
-    return Verdict(scores, infos, Outcome.UNPARSABLE if answer.strip() else Outcome.EMPTY)
+        return kb.Verdict(scores, infos)
+    return kb.Verdict(scores, infos, kb.Outcome.UNPARSABLE if answer.strip() else kb.Outcome.EMPTY)
 
 
 def answer_text(answer: str) -> str:
     """Return the first fenced block of an answer, or all of an answer that has none."""
-    return next((block.body for block in fenced_blocks(answer)), answer)
+    return next((block.body for block in kb.fenced_blocks(answer)), answer)
 
 
 def read(form: str, text: str) -> ParsedAnswer:

@@ -31,6 +31,7 @@ from kgbench.scores.selection import select
 from kgbench.store import open_reader
 from kgbench.tables import Column, Table
 from kgbench.tables.rendering import render
+from tests.plugins.virtuoso import server as virtuoso
 from tests.queries.engines.engines import Missing
 from tests.queries.engines.jena_server import JenaServer
 from tests.store import servers
@@ -96,8 +97,8 @@ def _oxigraph(work: Path) -> Iterator[Server]:
 def _virtuoso(work: Path) -> Iterator[Server]:
     if shutil.which("virtuoso-t") is None:
         raise Missing("Virtuoso is not installed (Debian: virtuoso-opensource)")
-    with servers.Virtuoso(work, rows=_ROWS, buffers=_BUFFERS) as server:
-        yield Server(server.url, servers.virtuoso_version(), work, _CREDENTIALS)
+    with virtuoso.Virtuoso(work, rows=_ROWS, buffers=_BUFFERS) as server:
+        yield Server(server.url, virtuoso.version(), work, _CREDENTIALS)
 
 
 @contextmanager

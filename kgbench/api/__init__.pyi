@@ -116,6 +116,7 @@ from kgbench.serve.settings import Settings as PageSettings
 
 # stores
 from kgbench.vocab import KGB as KGB
+from kgbench.store.quirks import Quirks as ServerQuirks
 from kgbench.store.protocol import Store as Store
 
 # errors
@@ -142,6 +143,7 @@ __all__ = [  # names that differ from those at their place, which type checkers 
     "JsonOption",
     "PageRefused",
     "PageSettings",
+    "ServerQuirks",
     "StoreOption",
     "hostile_answers",
     "model_names",

@@ -121,7 +121,8 @@ class Endpoint:
             with web.request(self.url, limits, body=body, headers=headers) as response:
                 if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                     return _refused(response)
-                if cut := quirks.truncation(response.status, response.headers):
+                known = quirks.of_sender(response.headers)
+                if cut := known.truncation(response.status, response.headers):
                     return QueryResult(error=f"the endpoint {cut}", expired=True)
                 content = io.BytesIO(b"".join(response.pieces()))
                 return self._read(response.headers, content, is_ask=is_ask)

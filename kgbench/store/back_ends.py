@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that keep stores: their addresses for queries, updates and graphs, and their limits.
 
-A location is the URL of a server of a known kind (``store/back-ends.ttl``). The kind follows from
-the path, or is named as in ``http://host/sparql?engine=virtuoso``; ``query=``, ``update=`` and
-``data=`` give other addresses, absolute or below the URL, ``limit=`` another limit of requests. A
-location never contains credentials: see :mod:`kgbench.store.connections`.
+A location is the URL of a server of a known kind (``store/back-ends.ttl``, and such files of
+plug-ins). The kind follows from the path, or is named as in ``http://host/ds?engine=fuseki``;
+``query=``, ``update=`` and ``data=`` give other addresses, absolute or below the URL, ``limit=``
+another limit of requests. A location never contains credentials: see
+:mod:`kgbench.store.connections`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from urllib.parse import SplitResult, parse_qsl, quote, urljoin, urlsplit, urlun
 
 import pyoxigraph as ox
 
+from kgbench import resources
 from kgbench.errors import StoreError
-from kgbench.rdf.declared import shipped
+from kgbench.rdf.declared import Declared
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, SH, SKOS
 
@@ -37,8 +39,6 @@ class BackEnd:
 
     ``location`` is the location as the user gave it. ``data`` is ``None`` if the server has no
     Graph Store Protocol. ``request_limit`` is in bytes, ``result_format`` is json or tsv.
-    ``exact_double`` is a SPARQL expression over ``$value`` that gives all digits, for servers that
-    round doubles in their results.
     """
 
     location: str
@@ -48,7 +48,6 @@ class BackEnd:
     data: str | None
     request_limit: int
     result_format: str
-    exact_double: str | None = None
 
 
 def is_remote(location: str) -> bool:
@@ -81,7 +80,6 @@ def find(location: str) -> BackEnd:
         data=data or None,
         request_limit=int(limit),
         result_format=kind[KGB.resultFormat],
-        exact_double=kind.get(KGB.exactDouble),
     )
 
 
@@ -146,7 +144,7 @@ def _kind(options: Mapping[str, str], path: str, base: str) -> _Values:
 @cache
 def _kinds() -> dict[str, _Values]:
     """Return the known kinds in their declared order; the first matching pattern decides."""
-    source = shipped("store", "back-ends.ttl")
+    source = Declared(*resources.files("store", "*.ttl"))
     kinds = source.instances(KGB.BackEnd)
     return {
         source.required(kind, SKOS.notation): {

@@ -30,7 +30,6 @@ _T = TypeVar("_T")
 _log = logging.getLogger("kgbench.store")
 _DEADLOCKS = 20  # attempts at an update that the server refuses for a temporary reason
 _QUOTED = 200  # characters of a reply in a message about access
-_MARK = "__exact"
 _PROLOGUE = re.compile(
     r"(?:\s+|#[^\n]*(?:\n|$)|BASE\s*<[^<>]*>|PREFIX\s+[^\s:]*:\s*<[^<>]*>)*", re.IGNORECASE
 )
@@ -81,6 +80,7 @@ class Client:
 
     def __init__(self, back_end: BackEnd) -> None:
         self.back_end = back_end
+        self._quirks = quirks.of_kind(back_end.kind)  # until an answer says what the server is
         self._http = Connections(Credentials.from_environment(), agent=f"kgbench/{__version__}")
         self._echoes = SecretDetector(self._http.credentials.secrets)
 
@@ -114,15 +114,12 @@ class Client:
         body, shape = self._read(answer, requested)
         if shape != ox.QueryResultsFormat.JSON:
             return self._rows(answer, body, shape)
-        content = quirks.plain(body.read())
-        if not quirks.is_typed(content):
-            return self._rows(answer, content, shape)
-        document = json.loads(content)
-        names = quirks.rounded(document) if self.back_end.exact_double else []
-        if names:
-            document = self._exact(text, document["head"]["vars"], names)
-        quirks.tidy(document)
-        return self._rows(answer, json.dumps(document).encode(), shape)
+
+        def again(variables: Sequence[str], columns: Sequence[str]) -> dict[str, Any]:
+            return self._query(around(text, variables, columns), quirks.ACCEPT_JSON, self._document)
+
+        content = self._quirks.corrected(quirks.plain(body.read()), again)
+        return self._rows(answer, content, shape)
 
     def _rows(
         self, answer: Answer, content: bytes | IO[bytes], shape: ox.QueryResultsFormat
@@ -132,24 +129,13 @@ class Client:
             raise TypeError("it is that of ASK, and the query is a SELECT")
         return Solutions(results, lambda error: self._unreadable(answer, error))
 
-    def _exact(self, text: str, variables: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-        """Query again, with all digits of the doubles in the columns ``names``."""
-        expression = self.back_end.exact_double or ""
-        columns = [
-            f"({expression.replace('$value', f'?{name}')} AS ?{name}{_MARK})" for name in names
-        ]
-        query = around(text, variables, columns)
-        document = self._query(query, quirks.ACCEPT_JSON, self._document)
-        quirks.exact(document, names, _MARK)
-        return document
-
     def _document(self, answer: Answer) -> dict[str, Any]:
         body, _ = self._read(answer, ox.QueryResultsFormat.JSON)
         document: dict[str, Any] = json.loads(quirks.plain(body.read()))
         return document
 
     def _graph(self, text: str) -> Any:
-        if self.back_end.exact_double is not None:
+        if self._quirks.rounds:
             _log.warning(
                 "%s rounds the doubles in results of CONSTRUCT and DESCRIBE, and may silently "
                 "truncate them at its limit of rows: use SELECT, or query a copy, to be sure",
@@ -208,7 +194,7 @@ class Client:
 
     def triples(self, graph: str) -> Iterator[ox.Triple]:
         """Yield the triples of a graph; none if it does not exist."""
-        if self.back_end.data is None or self.back_end.exact_double is not None:
+        if self.back_end.data is None or self._quirks.rounds:
             for row in self.query(fill("triples.rq", graph=graph)):
                 yield ox.Triple(row[0], row[1], row[2])
             return
@@ -247,11 +233,12 @@ class Client:
         pause = 0.02
         for _ in range(_DEADLOCKS):
             answer = self._http.send(method, url, body, headers)
+            self._quirks = quirks.of_sender(answer.headers, self._quirks)
             if answer.status != 500:  # noqa: PLR2004
                 break
             text = answer.text()
             answer.body = io.BytesIO(text.encode())
-            if not quirks.is_passing(text):
+            if not self._quirks.is_passing(text):
                 break
             time.sleep(pause)
             pause = min(1.0, pause * 2)
@@ -283,9 +270,8 @@ class Client:
         reason = self._clean(answer.text()) or "no reason given"
         raise StoreError(f"the server at {place} refused a request (status {status}): {reason}")
 
-    @staticmethod
-    def _refuse_partial(answer: Answer) -> None:
-        if (cut := quirks.truncation(answer.status, answer.headers)) is not None:
+    def _refuse_partial(self, answer: Answer) -> None:
+        if (cut := self._quirks.truncation(answer.status, answer.headers)) is not None:
             raise StoreError(f"the server {cut}")
 
     def _unreadable(self, answer: Answer, error: Exception) -> StoreError:

@@ -5,11 +5,7 @@
 * Further members in JSON results, ``null`` for an unbound variable, and names of blank nodes that
   are no labels, such as ``nodeID://b1`` (:func:`plain`).
 * The answer to ASK as a table of one cell, or as a bare word (:func:`boolean`).
-* Unusual forms of typed literals: booleans as 0 and 1, doubles as ``1e+300`` or ``nan``, plain text
-  as ``xsd:string`` (:func:`tidy`); and doubles rounded to six digits, which are queried again with
-  all digits (:func:`rounded`, :func:`exact`).
-* Results truncated at a limit of the server, with a status of success (:func:`truncation`).
-* Temporary refusals: deadlocks, and a server that is starting (:func:`is_passing`).
+* What only one kind of server does (:class:`Quirks`): a plug-in describes it.
 
 Blank nodes would be duplicated if an update is sent twice, so a store has none. The content of the
 default graph differs, so every query and update of kgbench names its graphs. Updates are answered
@@ -20,15 +16,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import pyoxigraph as ox
 
+from kgbench import entry_points
 from kgbench.errors import StoreError
 from kgbench.rdf import number_text
-from kgbench.vocab import XSD
 
 _RESULTS = {
     "application/sparql-results+json": ox.QueryResultsFormat.JSON,
@@ -55,18 +51,15 @@ ACCEPT_GRAPH = "application/n-triples, text/turtle;q=0.5, application/rdf+xml;q=
 ACCEPT_JSON = "application/sparql-results+json, application/sparql-results+xml;q=0.5"
 ACCEPT_TSV = "text/tab-separated-values, application/sparql-results+json;q=0.5"
 _TEXT_BOOLEAN = re.compile(rb"\s*(true|false|yes|no)\s*", re.IGNORECASE)
-_PASSING = re.compile(r"deadlock|\b40001\b|SR172|temporarily unavailable", re.IGNORECASE)
+_PASSING = re.compile(r"deadlock|temporarily unavailable", re.IGNORECASE)
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _PIECE = 1 << 20
-_CUT = ("X-SPARQL-MaxRows", "X-SQL-State", "X-Exec-Partial")
 _QUOTED = 150  # characters of a reply that cannot be read in a message
 # JSON results that the engine reads: nothing after the rows but the head, and no null.
 _ARRAY_END = re.compile(rb"\}\s*\]|\[\s*\]")
 _PLAIN_END = re.compile(rb"\]\s*\}\s*(?:,\s*\"head\"\s*:\s*\{[^{}]*\}\s*)?\}\s*")
 _ODD = re.compile(rb":\s*null\b|\"bnode\"")  # cells that may have a form of their own
 _FAILED = re.compile(r"error|exception|fail|partial|truncat|incomplete|timeout", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
-_TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
 
 
 def media(headers: Mapping[str, str]) -> str:
@@ -166,25 +159,6 @@ def refuse_entities(body: IO[bytes]) -> None:
     body.seek(begin)
 
 
-def truncation(status: int, headers: Mapping[str, str]) -> str | None:
-    """Return how the status or the headers say that the answer is truncated, or ``None``."""
-    lower = {name.lower(): value for name, value in headers.items()}
-    marks = [f"{name}: {lower[name.lower()]}" for name in _CUT if name.lower() in lower]
-    if status == HTTPStatus.PARTIAL_CONTENT:
-        marks.append(f"status {status:d}")
-    if not marks:
-        return None
-    return (
-        f"cut its answer off ({', '.join(marks)}): "
-        "raise its limit of rows or time (Virtuoso: ResultSetMaxRows), and try again"
-    )
-
-
-def is_passing(text: str) -> bool:
-    """Return whether a refusal (status 500 with this text) is temporary."""
-    return _PASSING.search(text) is not None
-
-
 def boolean(content: bytes, form: ox.QueryResultsFormat) -> ox.QueryBoolean:
     """Parse the answer to ASK, in any of its forms."""
     word = _TEXT_BOOLEAN.fullmatch(content)
@@ -209,25 +183,6 @@ def _boolean(value: bool) -> ox.QueryBoolean:
     return result
 
 
-# --- literals in JSON results ---------------------------------------------------------------------
-
-
-def is_typed(content: bytes) -> bool:
-    """Return whether JSON results have literals whose form may need correction."""
-    return _TYPED.search(content) is not None
-
-
-def tidy(document: dict[str, Any]) -> None:
-    """Correct the lexical forms of booleans, doubles and floats in a JSON result, in place."""
-    for row in document["results"]["bindings"]:
-        for cell in row.values():
-            datatype = cell.get("datatype")
-            if datatype == XSD.boolean:
-                cell["value"] = {"0": "false", "1": "true"}.get(cell["value"], cell["value"])
-            elif datatype in (XSD.double, XSD.float):
-                cell["value"] = lexical(cell["value"])
-
-
 def lexical(text: str) -> str:
     """Return the XSD form of a floating-point number; other texts are unchanged.
 
@@ -240,26 +195,68 @@ def lexical(text: str) -> str:
         return text
 
 
-def rounded(document: dict[str, Any]) -> list[str]:
-    """Return the variables with finite doubles, which the server may have rounded.
+# --- what only one kind of server does --------------------------------------------------------
 
-    The text does not show it: with six digits, 1.0000000000000002 is written as 1.
+Again = Callable[[Sequence[str], Sequence[str]], dict[str, Any]]
+"""Runs a SELECT query again for its variables and further columns; returns the JSON results."""
+
+
+class Quirks:
+    """What servers of one kind do otherwise than SPARQL 1.1; this class is that of all others.
+
+    A plug-in has a subclass: the entry point in ``kgbench.stores`` whose name is the kind's
+    ``skos:notation`` in a Turtle file of its folder ``store``.
     """
-    names = set()
-    for row in document["results"]["bindings"]:
-        for name, cell in row.items():
-            is_double = name not in names and cell.get("datatype") == XSD.double
-            if is_double and _DIGIT.search(cell["value"]):
-                names.add(name)
-    return sorted(names)
+
+    truncating: ClassVar[Sequence[str]] = ()
+    """Headers of a truncated answer."""
+    limit: ClassVar[str] = "its limit of rows or time"
+    """What to raise so that answers are complete."""
+    rounds: ClassVar[bool] = False
+    """Whether doubles in results and graphs are rounded."""
+
+    def is_sender(self, headers: Mapping[str, str]) -> bool:  # noqa: ARG002 - for subclasses
+        """Return whether an answer with these headers, in lower case, is of such a server."""
+        return False
+
+    def is_passing(self, text: str) -> bool:
+        """Return whether a refusal (status 500 with this text) is temporary."""
+        return _PASSING.search(text) is not None
+
+    def corrected(self, content: bytes, again: Again) -> bytes:  # noqa: ARG002 - for subclasses
+        """Return the JSON results of a SELECT query with the terms that the store has."""
+        return content
+
+    def truncation(self, status: int, headers: Mapping[str, str]) -> str | None:
+        """Return how the status or the headers say that the answer is truncated, or ``None``."""
+        lower = _lower(headers)
+        names = {name: name.lower() for name in self.truncating}
+        marks = [f"{name}: {lower[key]}" for name, key in names.items() if key in lower]
+        if status == HTTPStatus.PARTIAL_CONTENT:
+            marks.append(f"status {status:d}")
+        if not marks:
+            return None
+        return f"cut its answer off ({', '.join(marks)}): raise {self.limit}, and try again"
 
 
-def exact(document: dict[str, Any], names: Sequence[str], mark: str) -> None:
-    """Replace rounded doubles by the values of the extra columns (name and ``mark``), in place."""
-    for row in document["results"]["bindings"]:
-        for name in names:
-            text = row.pop(name + mark, {}).get("value")
-            if text and row.get(name, {}).get("datatype") == XSD.double:
-                row[name]["value"] = text
-    heads = document["head"]["vars"]
-    heads[:] = [name for name in heads if not name.endswith(mark)]
+_PLAIN = Quirks()
+
+
+def of_kind(kind: str) -> Quirks:
+    """Return the quirks of a kind of server."""
+    return next((found for name, found in _known() if name == kind), _PLAIN)
+
+
+def of_sender(headers: Mapping[str, str], otherwise: Quirks = _PLAIN) -> Quirks:
+    """Return the quirks of the server that an answer says it is from, by default ``otherwise``."""
+    lower = _lower(headers)
+    return next((found for _, found in _known() if found.is_sender(lower)), otherwise)
+
+
+def _known() -> Iterator[tuple[str, Quirks]]:
+    for name in entry_points.names("kgbench.stores"):
+        yield name, entry_points.load("kgbench.stores", name)()
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

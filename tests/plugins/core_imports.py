@@ -57,6 +57,7 @@ papers: analysis.compass analysis.difficulty analysis.format_preference analysis
     reevaluation.comparison scores.catalogue scores.declared scores.inference scores.reading
     scores.selection statistics.histogram statistics.intervals store tables tables.rendering
     tasks.catalogue vocab
+virtuoso: store.quirks vocab
 vllm: children.commands connectors connectors.chat_completions connectors.declared connectors.local
     connectors.openai connectors.servers local.engine
 """

@@ -2,7 +2,7 @@
 """Locations of empty stores for every back end.
 
 A remote store is on a SPARQL server in this process. Tests marked ``servers`` also use an Oxigraph
-server and Virtuoso, which are separate programs.
+server, which is a separate program.
 """
 
 from __future__ import annotations
@@ -14,18 +14,12 @@ import pytest
 
 from kgbench.rdf import integer
 from kgbench.store import Block, declared, open_store, registry
-from kgbench.store.back_ends import find
-from kgbench.store.client import Client
 from kgbench.vocab import KGB
-from tests.store import servers
 from tests.store.damages import GRAPH, MANY, described, triples
 from tests.store.in_process import InProcess
 from tests.store.servers import Oxigraph, empty
 
-GRAPHS = """SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o }
-  FILTER (STRSTARTS(STR(?g), "https://w3id.org/kgbench/")) }"""
 OXIGRAPH = pytest.param("oxigraph", marks=pytest.mark.servers)
-VIRTUOSO = pytest.param("virtuoso", marks=pytest.mark.servers)
 
 
 @pytest.fixture(scope="session")
@@ -79,33 +73,12 @@ def only_layout(store):
         store.bulk_load([Block(store.iris.catalogue, [line])])
 
 
-@pytest.fixture(params=["embedded", "in_process", OXIGRAPH, VIRTUOSO])
+@pytest.fixture(params=["embedded", "in_process", OXIGRAPH])
 def any_store(request, tmp_path):
     """Return the location of an empty store, on each back end in turn."""
     if request.param == "embedded":
         return str(tmp_path / "store")
     return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def virtuoso(virtuoso_url, monkeypatch):
-    """Return the location of an empty store on Virtuoso; its credentials are in the environment."""
-    monkeypatch.setenv("KGBENCH_STORE_USER", "dba")
-    monkeypatch.setenv("KGBENCH_STORE_PASSWORD", "dba")
-    client = Client(find(virtuoso_url))
-    for row in client.query(GRAPHS):
-        client.update(f"DROP SILENT GRAPH <{row[0].value}>")
-    client.close()
-    return virtuoso_url
-
-
-@pytest.fixture(scope="session")
-def virtuoso_url(tmp_path_factory):
-    """Yield the URL of a Virtuoso server for all tests; skip if Virtuoso is not installed."""
-    with servers.virtuoso(tmp_path_factory.mktemp("virtuoso")) as url:
-        if url is None:
-            pytest.skip("Virtuoso is not installed (Debian: virtuoso-opensource)")
-        yield url
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from typing import NamedTuple
 
+from kgbench.store.back_ends import BackEnd
+from kgbench.store.client import Client
 from tests.support.servers.handled import Handled, Quiet
 
 JSON = "application/sparql-results+json"
@@ -80,3 +82,16 @@ class Scripted(Handled):
         if self._answers is not None:
             return self._answers[min(number, len(self._answers) - 1)]
         return self._answer(asked)
+
+
+@contextmanager
+def client(answer, form="json", read=True, kind="sparql"):
+    """Yield a client of a server with these responses, and the server."""
+    with Scripted(answer, read=read) as server:
+        url = server.url
+        addresses = (f"{url}/query", f"{url}/update", f"{url}/store")
+        made = Client(BackEnd(url, kind, *addresses, 1_000_000, form))
+        try:
+            yield made, server
+        finally:
+            made.close()

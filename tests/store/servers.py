@@ -1,50 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SPARQL servers that tests start and stop on loopback: Oxigraph, and Virtuoso if installed."""
+"""SPARQL servers that tests start and stop on loopback."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 from tests.documented import free_port
 
 PATIENCE = 120  # seconds until a server reacts: far more than a busy machine needs
-_VIRTUOSO = """
-[Database]
-DatabaseFile = {folder}/virtuoso.db
-ErrorLogFile = {folder}/virtuoso.log
-LockFile = {folder}/virtuoso.lck
-TransactionFile = {folder}/virtuoso.trx
-xa_persistent_file = {folder}/virtuoso.pxa
-[TempDatabase]
-DatabaseFile = {folder}/virtuoso-temp.db
-TransactionFile = {folder}/virtuoso-temp.trx
-[Parameters]
-ServerPort = 127.0.0.1:{sql}
-DisableUnixSocket = 1
-NumberOfBuffers = {buffers}
-MaxDirtyBuffers = {dirty}
-DirsAllowed = {folder}
-[HTTPServer]
-ServerPort = 127.0.0.1:{port}
-ServerRoot = {folder}
-ServerThreads = 10
-MaxKeepAlives = 10
-KeepAliveTimeout = 10
-[SPARQL]
-ResultSetMaxRows = {rows}
-"""
 
 
 class Server:
@@ -98,62 +70,6 @@ class Oxigraph(Server):
             [program, "serve", *place, "--bind", f"127.0.0.1:{self.port}", *options],
             f"{self.url}/query?query=ASK%7B%7D",
         )
-
-
-class Virtuoso(Server):
-    """A Virtuoso server with an empty database in ``folder``; each buffer takes 8 KB of memory."""
-
-    def __init__(self, folder: Path, rows: int = 1_000_000, buffers: int = 10_000) -> None:
-        self.port, self.sql = free_port(), free_port()
-        self.url = f"http://127.0.0.1:{self.port}/sparql"
-        settings = folder / "virtuoso.ini"
-        settings.write_text(
-            _VIRTUOSO.format(
-                folder=folder,
-                port=self.port,
-                sql=self.sql,
-                rows=rows,
-                buffers=buffers,
-                dirty=buffers * 6 // 10,
-            )
-        )
-        super().__init__(
-            ["virtuoso-t", "+foreground", "+configfile", settings],
-            f"{self.url}?query=ASK%7B%7D",
-            folder,
-        )
-
-    def stop(self, number: int = signal.SIGKILL) -> None:
-        """Kill the server: its database is discarded."""
-        super().stop(number)
-
-    def load(self, file: Path, seconds: float) -> None:
-        """Load a file of N-Quads in the folder of the database, as its manual recommends."""
-        words = f"ld_dir('{file.parent}', '{file.name}', ''); rdf_loader_run(); checkpoint;"
-        subprocess.run(
-            ["isql-vt", str(self.sql), "dba", "dba", f"EXEC={words}"],
-            check=True,
-            capture_output=True,
-            timeout=seconds,
-        )
-
-
-def virtuoso_version() -> str:
-    """Return the version of the installed Virtuoso, such as 7.2."""
-    done = subprocess.run(["virtuoso-t", "-?"], capture_output=True, text=True, check=False)
-    found = re.search(r"Version (\d+\.\d+)", done.stdout + done.stderr)
-    assert found is not None, done.stderr
-    return found[1]
-
-
-@contextlib.contextmanager
-def virtuoso(folder: Path, rows: int = 1_000_000) -> Iterator[str | None]:
-    """Yield the URL of a Virtuoso server with an empty database; ``None`` if not installed."""
-    if shutil.which("virtuoso-t") is None:
-        yield None
-        return
-    with Virtuoso(folder, rows) as server:
-        yield server.url
 
 
 def wait(url: str, process: subprocess.Popen[bytes]) -> None:

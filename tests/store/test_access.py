@@ -268,11 +268,6 @@ def test_a_token_that_ends_in_a_blank():
         ("http://h:7878/", "oxigraph", ("http://h:7878/query", "/update", "/store")),
         ("https://h/ds", "fuseki", ("https://h/ds/query", "/ds/update", "/ds/data")),
         (
-            "http://h:8890/sparql",
-            "virtuoso",
-            ("http://h:8890/sparql", "/sparql-auth", None),
-        ),
-        (
             "http://h/rdf4j-server/repositories/x",
             "rdf4j",
             (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a client treats responses of a server: refusals, malformed responses, rounded doubles."""
+"""How a client treats responses of a server: refusals and malformed responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import gc
 import json
 import re
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import parse_qs
@@ -19,32 +18,15 @@ import pytest
 from kgbench.cli import main
 from kgbench.errors import QueryError, StoreError
 from kgbench.store import back_ends, open_store, registry
-from kgbench.store.back_ends import BackEnd
-from kgbench.store.client import Client
-from kgbench.vocab import XSD
 from tests.store.in_process import InProcess
-from tests.store.scripted import JSON, Scripted, said
+from tests.store.scripted import JSON, Scripted, client, said
 
 SELECT = "SELECT ?o WHERE { GRAPH ?g { ?s ?p ?o } }"
 GRAPH = "urn:graph"
 PASSWORD = "p4ss-of-tests"
 PAIR = base64.b64encode(f"ada:{PASSWORD}".encode()).decode()
 LOGIN = f"<html><body>Please log in, not as {PASSWORD}</body></html>\n"
-EXACT = f"IF(DATATYPE($value) = <{XSD.double}>, STR($value), '')"
 ROWS = '{"head": {"vars": ["o"]}, "results": {"bindings": []}}'
-
-
-@contextmanager
-def client(answer, form="json", exact=None, read=True):
-    """Yield a client of a server with these responses, and the server."""
-    with Scripted(answer, read=read) as server:
-        url = server.url
-        addresses = (f"{url}/query", f"{url}/update", f"{url}/store")
-        made = Client(BackEnd(url, "sparql", *addresses, 1_000_000, form, exact))
-        try:
-            yield made, server
-        finally:
-            made.close()
 
 
 @pytest.fixture(autouse=True)
@@ -210,15 +192,12 @@ def test_errors_of_others_stay_as_they_are():
         raise KeyError("mine")
 
 
-@pytest.mark.parametrize("mark", ["X-SPARQL-MaxRows", "X-SQL-State", "X-Exec-Partial"])
-def test_what_the_server_cut_is_refused(mark):
+def test_what_the_server_cut_is_refused():
     """A graph or a result that the server declares as truncated is refused."""
-    cut = {mark.replace("-", "_"): "S1TAT"}
-    graph = said(200, "<urn:a> <urn:b> <urn:c> .\n", "application/n-triples", **cut)
-    answers = [graph, said(200, ROWS, JSON, **cut)]
-    with client(answers) as (made, _):
+    graph = said(206, "<urn:a> <urn:b> <urn:c> .\n", "application/n-triples")
+    with client([graph, said(206, ROWS, JSON)]) as (made, _):
         for asking in (lambda: list(made.triples(GRAPH)), lambda: made.query(SELECT)):
-            with pytest.raises(StoreError, match=rf"cut its answer off \({mark}"):
+            with pytest.raises(StoreError, match=r"cut its answer off \(status 206\)"):
                 asking()
 
 
@@ -243,7 +222,7 @@ def test_a_graph_that_is_not_found(there):
 
 def test_a_deadlock_is_tried_again():
     """A request that fails because of a deadlock is retried until it succeeds."""
-    answers = [said(500, "Virtuoso 40001 Error SR172: Transaction deadlocked")] * 2 + [said(204)]
+    answers = [said(500, "Transaction deadlocked")] * 2 + [said(204)]
     with client(answers) as (made, server):
         made.update("INSERT DATA {}")
 
@@ -313,81 +292,6 @@ def test_redirects_show_no_secret(monkeypatch):
 
     assert "t0ken" not in str(error.value)
     assert "s3cret" not in str(error.value)
-
-
-# --- results in JSON ------------------------------------------------------------------------
-
-VALUES = ["0.3333333333333333", "0.0005555555555555556", "1.0", "NaN", "1.7976931348623157e308"]
-
-
-def rounding(store):
-    """Return responses like those of a server with six-digit doubles and booleans as 0 and 1."""
-
-    def answer(asked):
-        found = store.query(parse_qs(asked.body.decode())["query"][0])
-        if isinstance(found, ox.QueryTriples):
-            return said(200, found.serialize(format=ox.RdfFormat.TURTLE), "text/turtle")
-        document = json.loads(found.serialize(format=ox.QueryResultsFormat.JSON))
-        for row in document["results"]["bindings"]:
-            for cell in row.values():
-                kind = cell.get("datatype")
-                if kind == XSD.double:
-                    cell["value"] = f"{float(cell['value']):.6g}"
-                elif kind == XSD.boolean:
-                    cell["value"] = str(int(cell["value"] == "true"))
-        return said(200, json.dumps(document), JSON)
-
-    return answer
-
-
-@pytest.fixture
-def numbers():
-    """Return a store with doubles and other terms."""
-    store = ox.Store()
-    objects = [ox.Literal(text, datatype=ox.NamedNode(XSD.double)) for text in VALUES]
-    for one in [*objects, ox.Literal(value=True), ox.Literal("0.333333"), ox.NamedNode("urn:o")]:
-        quad = ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), one, ox.NamedNode(GRAPH))
-        store.add(quad)
-    return store
-
-
-def test_rounded_doubles_are_asked_for_once_more(numbers):
-    """Rounded doubles are queried again, so that rows and graphs have all digits."""
-    with client(rounding(numbers), exact=EXACT) as (made, server):
-        found = [row["o"] for row in made.query(SELECT)]
-        asked = len(server.seen)
-        listed = [triple.object for triple in made.triples(GRAPH)]
-
-    assert asked == 2
-    for objects in (found, listed):
-        doubles = [
-            o.value for o in objects if getattr(o, "datatype", None) == ox.NamedNode(XSD.double)
-        ]
-        assert sorted(map(repr, map(float, doubles))) == sorted(
-            repr(float(text)) for text in VALUES
-        )
-        others = {str(o) for o in objects} - {str(o) for o in objects if XSD.double in str(o)}
-        assert others == {f'"true"^^<{XSD.boolean}>', '"0.333333"', "<urn:o>"}
-
-
-def test_plain_results_are_asked_for_once(numbers):
-    """Results without numbers, or of a server that does not round, need one request."""
-    texts = SELECT.replace("} }", "} FILTER (isIRI(?o)) }")
-    with client(rounding(numbers), exact=EXACT) as (made, server):
-        assert [row["o"].value for row in made.query(texts)] == ["urn:o"]
-        assert len(server.seen) == 1
-    with client(rounding(numbers)) as (made, server):
-        assert len(list(made.query(SELECT))) == len(VALUES) + 3
-        assert len(server.seen) == 1
-
-
-def test_graphs_of_a_server_that_rounds_are_warned_of(numbers, caplog):
-    """A warning says that doubles in the graph of a CONSTRUCT query are rounded."""
-    with client(rounding(numbers), exact=EXACT) as (made, _):
-        triples = list(made.query("CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }"))
-
-    assert len(triples) == len(VALUES) + 3
-    assert "rounds the doubles" in caplog.text
 
 
 def test_a_query_of_no_known_form_is_not_sent():

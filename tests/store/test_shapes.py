@@ -31,7 +31,6 @@ def test_kinds_of_servers_conform():
         ('kgb:resultFormat "tsv"', 'kgb:resultFormat "csv"'),
         ("skos:notation", "rdfs:comment"),
         ("sh:order 1 ;", ""),
-        ("$value", "value"),
         ("kgb:updatePath", "kgb:dataPath"),
         ("kgb:queryPath", "kgb:engine"),
     ],

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.plugins.virtuoso import server as virtuoso
 from tests.queries.engines.quirks import OWN_GRAPHS
 from tests.store import servers
 
@@ -150,7 +151,7 @@ def _virtuoso(dump: Path, queries: Mapping[str, str], work: Path, patience: int)
     file = work / "all.nq"
     shutil.copy(dump, file)
     graphs = [("named-graph-uri", iri) for iri in _named(file)]
-    with servers.Virtuoso(work, buffers=100_000) as server:
+    with virtuoso.Virtuoso(work, buffers=100_000) as server:
         begin = time.perf_counter()
         server.load(file, _START)
         loading = time.perf_counter() - begin
@@ -160,7 +161,7 @@ def _virtuoso(dump: Path, queries: Mapping[str, str], work: Path, patience: int)
             )
             for name, text in queries.items()
         }
-    return Asked(servers.virtuoso_version(), loading, answers)
+    return Asked(virtuoso.version(), loading, answers)
 
 
 def _named(dump: Path) -> list[str]:

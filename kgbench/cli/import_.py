@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,8 +33,9 @@ group = typer.Typer(help="Import published results into the store.", no_args_is_
 
 
 def subcommands(_: Sequence[str]) -> Iterator[Subcommand]:
-    """Yield the importers of plug-ins."""
-    return starmap(Subcommand, plug_ins.usable(GROUP, _OWN).items())
+    """Yield the importers of plug-ins that have a name of their own, not the suffix of files."""
+    found = plug_ins.usable(GROUP, _OWN)
+    return (Subcommand(*each) for each in found.items() if not each[0].startswith("."))
 
 
 @group.command("rdf")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result files of other frameworks: JSON or YAML, plain or in a zip archive.
+"""Result files of other frameworks, plain or in a zip archive: JSON, or what a plug-in reads.
+
+A plug-in's entry point in ``kgbench.importers`` whose name is the suffix of files is a function
+like :func:`~kgbench.importers.json_records.read_elements`.
 
 Files are read in chunks, and may be read several times. Archives are never unpacked to disk: some
 are encrypted so that test data do not leak.
@@ -17,9 +20,10 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from kgbench import entry_points
 from kgbench.datasets import damage
 from kgbench.errors import ImportRefused
-from kgbench.importers import json_records, yaml_records
+from kgbench.importers.json_records import read_elements
 from kgbench.model import Json
 
 MAX_BYTES = 1 << 30
@@ -28,9 +32,9 @@ MAX_BYTES = 1 << 30
 MAX_MEMBERS = 10_000
 """The largest number of files in an archive."""
 
+_GROUP = "kgbench.importers"
 _CHUNK = 1 << 20
 _JSON = ".json"
-_YAML = (".yaml", ".yml")
 _ARCHIVES = (".zip", ".gz", ".tar", ".7z")
 _NO_RECORD = object()
 _ENCRYPTED = 0x1  # general purpose bit 0 of a zip member
@@ -61,12 +65,13 @@ class ResultFile:
     def records(self) -> Iterator[Json]:
         """Read and decode the records one by one.
 
-        Files with the extension ``.yaml`` or ``.yml`` are YAML, all others JSON. Raises
+        Files with a suffix that a plug-in reads are in its format, all others JSON. Raises
         :class:`~kgbench.errors.ImportRefused` if the file is not a list of at least one record.
         """
-        reader = yaml_records if _suffix(self.name) in _YAML else json_records
+        suffix = _suffix(self.name)
+        read = entry_points.load(_GROUP, suffix) if suffix in _other_suffixes() else read_elements
         record: Json = _NO_RECORD
-        for record in reader.read_elements(self.chunks(), self.name):
+        for record in read(self.chunks(), self.name):
             yield record
         if record is _NO_RECORD:
             raise ImportRefused(f"{self.name}: the list of records is empty")
@@ -115,13 +120,13 @@ def open_results(path: Path, password: str | None = None) -> list[ResultFile]:
 def unread_members(path: Path) -> list[str]:
     """Return the members of a zip archive or folder that may have results, but are not opened.
 
-    These are JSON and YAML files that other members displace, and archives. YAML copies of JSON
-    files are not listed. Raises :class:`ImportRefused` like :func:`open_results`.
+    These are result files that other members displace, and archives. Copies of JSON files in
+    another format are not listed. Raises :class:`ImportRefused` like :func:`open_results`.
     """
     if path.is_dir():
         opened_files = set(result_files(path))
         there = [_Member(str(each), 0) for each in sorted(path.rglob("*")) if each.is_file()]
-        documents = _without_yaml_copies([m for m in there if _is_document(m.filename)])
+        documents = _without_copies([m for m in there if _is_document(m.filename)])
         left = [Path(m.filename) for m in documents if Path(m.filename) not in opened_files]
         return [each.relative_to(path).as_posix() for each in left]
     if not zipfile.is_zipfile(path):
@@ -129,7 +134,7 @@ def unread_members(path: Path) -> list[str]:
     with opened(path, path.name) as archive:
         members = archive.infolist()
     selected = {member.filename for member in _result_members(path.name, members)}
-    documents = _without_yaml_copies([m for m in members if _is_document(m.filename)])
+    documents = _without_copies([m for m in members if _is_document(m.filename)])
     inner = [m for m in members if _suffix(m.filename) in _ARCHIVES]
     return [m.filename for m in [*documents, *inner] if m.filename not in selected]
 
@@ -203,7 +208,7 @@ def _member_name(path: Path, filename: str) -> str:
 def _selected(members: list[Any]) -> list[Any]:
     """Return the members with "result" in their name, else all ``.json`` files."""
     documents = [m for m in members if _is_document(m.filename)]
-    return _without_yaml_copies(
+    return _without_copies(
         [m for m in documents if "result" in PurePosixPath(m.filename).name.lower()]
         or [m for m in documents if _suffix(m.filename) == _JSON]
     )
@@ -215,8 +220,9 @@ def _result_members(name: str, members: list[Any]) -> list[Any]:
         raise ImportRefused(f"{name}: {len(members)} files are too many for a result archive")
     selected = _selected(members)
     if not selected:
+        others = [f"*result*{suffix}" for suffix in _other_suffixes()]
         raise ImportRefused(
-            f"{name}: no result file (*.json, *result*.yaml) among {len(members)} files"
+            f"{name}: no result file ({', '.join(['*.json', *others])}) among {len(members)} files"
         )
     total = sum(member.file_size for member in selected)
     if total > MAX_BYTES:
@@ -229,15 +235,20 @@ def _result_members(name: str, members: list[Any]) -> list[Any]:
 
 def _is_document(filename: str) -> bool:
     hidden = PurePosixPath(filename).name.startswith(".")
-    return _suffix(filename) in {_JSON, *_YAML} and not hidden
+    return _suffix(filename) in {_JSON, *_other_suffixes()} and not hidden
+
+
+def _other_suffixes() -> list[str]:
+    """Return the suffixes of result files that plug-ins read."""
+    return [name for name in entry_points.names(_GROUP) if name.startswith(".")]
 
 
 def _suffix(filename: str) -> str:
     return PurePosixPath(filename).suffix.lower()
 
 
-def _without_yaml_copies(members: list[Any]) -> list[Any]:
-    """Leave out YAML files that also exist as JSON."""
+def _without_copies(members: list[Any]) -> list[Any]:
+    """Leave out files that also exist as JSON."""
 
     def stem(member: Any) -> str:
         return str(PurePosixPath(member.filename).with_suffix(""))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports of runs in the formats of other communities."""
+"""Exports in formats of other communities, and result files of LLM-KG-Bench in YAML."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of exports in the formats of other communities."""
+"""Tests of formats of other communities."""

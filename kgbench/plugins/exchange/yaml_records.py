@@ -13,10 +13,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
-from kgbench.errors import ImportRefused
-from kgbench.model import Json
+from kgbench.api import ImportRefused, Json
 
 MAX_WEIGHT = 1 << 26
 """The limit for an element, and for all anchored values together: characters plus values."""
@@ -46,8 +46,10 @@ def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+    parts = iter(chunks)
+    stream = SimpleNamespace(read=lambda _: next(parts, b""))
     try:
-        yield from _Reader(YAML(typ="safe", pure=True).parse(_Stream(chunks)), name).elements()
+        yield from _Reader(YAML(typ="safe", pure=True).parse(stream), name).elements()
     except MarkedYAMLError as error:
         mark = error.problem_mark
         location = "" if mark is None else f" in line {mark.line + 1}"
@@ -61,24 +63,6 @@ def read_elements(chunks: Iterable[bytes], name: str) -> Iterator[Json]:
     except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
         # The parser's own errors on odd input, for example an impossible \U escape.
         raise ImportRefused(f"{name}: not YAML ({type(error).__name__})") from None
-
-
-class _Stream:
-    """A readable stream over chunks of bytes."""
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._pending = b""
-
-    def read(self, size: int) -> bytes:
-        """Read at most ``size`` bytes; return ``b""`` at the end."""
-        while not self._pending:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return b""
-            self._pending = chunk
-        data, self._pending = self._pending[:size], self._pending[size:]
-        return data
 
 
 class _Reader:

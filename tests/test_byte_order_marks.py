@@ -11,7 +11,7 @@ import pytest
 from kgbench.characters import BOM, after_bom, without_bom
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.importers.rdf import parsing
-from kgbench.plugins.inspect import files as inspect_files
+from kgbench.plugins.inspect import logs as inspect_logs
 from kgbench.rdf import declared
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.serve import request_parsing
@@ -88,7 +88,7 @@ def test_keys_logs_and_prompts(tmp_path):
     path.write_text(f"{BOM}a prompt\n", encoding="utf-8")
     assert texts._read(path) == "a prompt"
     path.write_text(f'{BOM}{{"eval": {{}}}}', encoding="utf-8")
-    assert inspect_files.read(path).samples == ()
+    assert inspect_logs.read(path).samples == ()
     key = signing_keys.SigningKey.new()
     key.keep(tmp_path / "key")
     for name in ("key", "key.pub"):

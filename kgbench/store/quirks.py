@@ -5,6 +5,7 @@
 * Further members in JSON results, ``null`` for an unbound variable, and names of blank nodes that
   are no labels, such as ``nodeID://b1`` (:func:`plain`).
 * The answer to ASK as a table of one cell, or as a bare word (:func:`boolean`).
+* Temporary refusals: deadlocks, and a server that is starting (:func:`is_passing`).
 * What only one kind of server does (:class:`Quirks`): a plug-in describes it.
 
 Blank nodes would be duplicated if an update is sent twice, so a store has none. The content of the
@@ -51,7 +52,7 @@ ACCEPT_GRAPH = "application/n-triples, text/turtle;q=0.5, application/rdf+xml;q=
 ACCEPT_JSON = "application/sparql-results+json, application/sparql-results+xml;q=0.5"
 ACCEPT_TSV = "text/tab-separated-values, application/sparql-results+json;q=0.5"
 _TEXT_BOOLEAN = re.compile(rb"\s*(true|false|yes|no)\s*", re.IGNORECASE)
-_PASSING = re.compile(r"deadlock|temporarily unavailable", re.IGNORECASE)
+_PASSING = re.compile(r"deadlock|\b40001\b|temporarily unavailable", re.IGNORECASE)  # 40001: SQL
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _PIECE = 1 << 20
 _QUOTED = 150  # characters of a reply that cannot be read in a message
@@ -159,6 +160,11 @@ def refuse_entities(body: IO[bytes]) -> None:
     body.seek(begin)
 
 
+def is_passing(text: str) -> bool:
+    """Return whether a refusal (status 500 with this text) is temporary."""
+    return _PASSING.search(text) is not None
+
+
 def boolean(content: bytes, form: ox.QueryResultsFormat) -> ox.QueryBoolean:
     """Parse the answer to ASK, in any of its forms."""
     word = _TEXT_BOOLEAN.fullmatch(content)
@@ -218,10 +224,6 @@ class Quirks:
     def is_sender(self, headers: Mapping[str, str]) -> bool:  # noqa: ARG002 - for subclasses
         """Return whether an answer with these headers, in lower case, is of such a server."""
         return False
-
-    def is_passing(self, text: str) -> bool:
-        """Return whether a refusal (status 500 with this text) is temporary."""
-        return _PASSING.search(text) is not None
 
     def corrected(self, content: bytes, again: Again) -> bytes:  # noqa: ARG002 - for subclasses
         """Return the JSON results of a SELECT query with the terms that the store has."""

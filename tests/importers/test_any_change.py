@@ -18,7 +18,6 @@ from kgbench.importers import text2kgbench
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
-from kgbench.plugins.inspect import files as inspect_files
 from kgbench.plugins.inspect import logs as inspect_logs
 from kgbench.store import EmbeddedStore
 from tests.support import inspect_log, text2kg_data
@@ -111,7 +110,7 @@ def test_any_log_is_imported_or_refused(store, folder, logs):
     def take(log: Any) -> None:
         path = inspect_log.write(folder, log, "json")
         try:
-            found = inspect_logs.read_run(inspect_files.read(path), store.iris)
+            found = inspect_logs.read_run(inspect_logs.read(path), store.iris)
         except ImportRefused as refused:
             assert path.name in str(refused)
             return

@@ -18,7 +18,7 @@ from kgbench.datasets import home
 from kgbench.errors import ImportRefused, ResourceError
 from kgbench.importers import archives
 from kgbench.importers.rdf import sources
-from kgbench.plugins.inspect import files as inspect_files
+from kgbench.plugins.inspect import logs as inspect_logs
 from kgbench.tasks import graphs
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
@@ -99,7 +99,7 @@ def test_any_damage_to_a_log_is_refused(folder, content):
     """A damaged log of Inspect is read, or refused by name."""
     path = kept(folder, "log.eval", content)
     try:
-        inspect_files.read(path)
+        inspect_logs.read(path)
     except ImportRefused as refused:
         assert "log.eval" in str(refused)
 

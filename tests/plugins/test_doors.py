@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from kgbench import api, cli, entry_points, resources
 from kgbench.errors import ResourceError
+from kgbench.importers.archives import ResultFile
+from kgbench.store import back_ends, quirks
 from tests.plugins.core_imports import CORE_IMPORTS
 
 PACKAGE = Path(cli.__file__).parents[1]
@@ -179,3 +181,46 @@ def test_an_unknown_name_is_refused_with_the_nearest(install) -> None:
     assert entry_points.load("kgbench.exports", "words") == "Show to others"
     with pytest.raises(ResourceError, match=r"'wrods': did you mean words\?"):
         entry_points.load("kgbench.exports", "wrods")
+
+
+SERVER = """\
+from kgbench.api import ServerQuirks
+
+class Quirks(ServerQuirks):
+    truncating = ("X-Half",)
+
+    def is_sender(self, headers):
+        return headers.get("server") == "Shop"
+"""
+KIND = """\
+@prefix kgb: <https://w3id.org/kgbench/ns#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+
+<https://example.org/shop> a kgb:BackEnd ; skos:notation "shop" ; sh:order 9 ;
+    kgb:queryPath "ask" ; kgb:updatePath "tell" ; kgb:requestLimit 10000 ; kgb:resultFormat "json" .
+"""
+
+
+def test_a_kind_of_server_of_another_package_is_one_among_others(install, tmp_path, request):
+    """Its addresses are known by its name, and its quirks by what an answer says."""
+    (tmp_path / "shop_words" / "store").mkdir(parents=True)
+    (tmp_path / "shop_words" / "__init__.py").write_text(SERVER, "utf-8")
+    (tmp_path / "shop_words" / "store" / "shop.ttl").write_text(KIND, "utf-8")
+    request.addfinalizer(back_ends._kinds.cache_clear)
+    back_ends._kinds.cache_clear()
+    install("shop_words", {"stores": {"shop": "shop_words:Quirks"}})
+
+    assert back_ends.find("http://h/x?engine=shop").update == "http://h/x/tell"
+    found = quirks.of_sender({"Server": "Shop"})
+    assert "X-Half: yes" in str(found.truncation(200, {"x-half": "yes"}))
+    assert type(quirks.of_kind("shop")) is type(found) is not type(quirks.of_kind("fuseki"))
+
+
+def test_result_files_of_another_format_are_read_by_a_package(install) -> None:
+    """The suffix of a file chooses its reader."""
+    text = "def lines(chunks, name):\n    return iter(b''.join(chunks).decode().split())\n"
+    install("line_words", {"importers": {".lines": "line_words:lines"}}, text)
+
+    assert list(ResultFile("a.LINES", b"one two").records()) == ["one", "two"]
+    assert ".lines" not in printed("import", "--help")

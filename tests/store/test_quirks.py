@@ -94,13 +94,15 @@ def test_truncated_answers_are_noticed():
     ("text", "passing"),
     [
         ("Transaction deadlocked", True),
+        ("Error 40001", True),
         ("the service is temporarily unavailable", True),
         ("syntax error", False),
+        ("400010", False),
     ],
 )
 def test_passing_refusals(text, passing):
     """A deadlock is retried, an error in the request is not."""
-    assert quirks.of_kind("sparql").is_passing(text) is passing
+    assert quirks.is_passing(text) is passing
 
 
 @pytest.mark.parametrize(

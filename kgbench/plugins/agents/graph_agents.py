@@ -196,7 +196,7 @@ def _query(
     ]
     conditions = [] if class_term is None else [f"?x a {class_term} ."]
     for thing, description in zip(things, described, strict=False):
-        near_stems = _stems(question[: _position(question, thing)][-60:])
+        near_stems = _stems(question.partition(thing.name)[0][-60:])
         leading = {
             match["p"] for match in _statements(description) if match["s"] != f"<{thing.iri}>"
         }
@@ -225,11 +225,6 @@ def _query(
         conditions.append(f"?x {naming} ?name .")
         selected = "DISTINCT ?name"
     return f"SELECT {selected} WHERE {{ {' '.join(conditions)} }}"
-
-
-def _position(question: str, thing: _Thing) -> int:
-    position = question.find(thing.name)
-    return position if position >= 0 else len(question)
 
 
 def _filter(match: re.Match[str]) -> str:

@@ -5,21 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kgbench.api import Installer, Json
 
-if TYPE_CHECKING:
-    from kgbench.datasets.install import InstallationResult
 
-
-def _installing(module: str) -> Callable[..., InstallationResult]:
+def _installing(module: str) -> Callable[..., Any]:
     """Return the function ``install`` of a module that is imported when it is called."""
 
-    def install(*arguments: object) -> InstallationResult:
-        loaded = import_module(f"kgbench.plugins.challenges.{module}")
-        result: InstallationResult = loaded.install(*arguments)
-        return result
+    def install(*arguments: object) -> Any:
+        return import_module(f"kgbench.plugins.challenges.{module}").install(*arguments)
 
     return install
 

@@ -7,7 +7,7 @@ there or in ``outputs/``. Queries are executed on the installed graph with the n
 knowledge graph.
 
 Each message of the model becomes a turn, with its tool calls and their results
-(:mod:`.grasp_messages`). The first prompt is the system message and the question;
+(:mod:`.grasp_transcripts`). The first prompt is the system message and the question;
 the answer is the final query of the run.
 """
 
@@ -21,17 +21,11 @@ from typing import Final
 
 from kgbench.api import ImportRefused, Json
 from kgbench.datasets import json_files
-from kgbench.plugins.challenges import questions
-from kgbench.plugins.challenges.grasp_messages import transcript
-from kgbench.plugins.challenges.published_answers import (
-    AnswerFile,
-    Benchmark,
-    PublishedAnswer,
-    share,
-)
+from kgbench.plugins.challenges import published_answers, questions
+from kgbench.plugins.challenges.grasp_transcripts import transcript
 from kgbench.software import Software
 
-BENCHMARK: Final = Benchmark(
+BENCHMARK: Final = published_answers.Benchmark(
     "grasp", "GraspQuestions", Software("GRASP", "1"), datetime(2025, 1, 1, tzinfo=UTC)
 )
 QUESTIONS: Final = "test.jsonl"
@@ -41,7 +35,9 @@ _QUESTION_FILES: Final = frozenset(("train.jsonl", "val.jsonl", "dev.jsonl", QUE
 _NO_PREDICTION: Final = "the evaluation has no prediction: the run gave no query, which counts 0"
 
 
-def read(folder: Path, knowledge_graph: str | None = None) -> Iterator[AnswerFile]:
+def read(
+    folder: Path, knowledge_graph: str | None = None
+) -> Iterator[published_answers.AnswerFile]:
     """Read the runs below ``folder``, the folder of a benchmark, of its outputs, or one above.
 
     ``knowledge_graph`` is the name of the graph; by default it is taken from the configurations of
@@ -75,7 +71,7 @@ def _runs(folder: Path) -> dict[Path, list[Path]]:
 
 def _answer_file(
     path: Path, records: Mapping[str, Mapping[str, Json]], output: Path, knowledge_graph: str
-) -> AnswerFile:
+) -> published_answers.AnswerFile:
     evaluations, model = _object(output.with_suffix(_EVALUATION)), _model(output)
     sources = (path, output, output.with_suffix(_EVALUATION), output.with_suffix(_CONFIG))
     content = hashlib.sha256()
@@ -106,7 +102,7 @@ def _answer_file(
             infos["error"] = record["error"]
         scores, published = _evaluated(evaluations.get(uid), where)
         answers.append(
-            PublishedAnswer(
+            published_answers.PublishedAnswer(
                 uid=uid,
                 data={
                     "question": question["question"],
@@ -122,7 +118,7 @@ def _answer_file(
         )
     folder = path.resolve().parent.name
     dataset = knowledge_graph if knowledge_graph in folder else f"{knowledge_graph}-{folder}"
-    return AnswerFile(output.stem, dataset, content.hexdigest(), answers)
+    return published_answers.AnswerFile(output.stem, dataset, content.hexdigest(), answers)
 
 
 def _evaluated(evaluation: Json, where: str) -> tuple[dict[str, float], dict[str, Json]]:
@@ -134,7 +130,9 @@ def _evaluated(evaluation: Json, where: str) -> tuple[dict[str, float], dict[str
     if not isinstance(prediction, Mapping):
         raise ImportRefused(f"{where}: the evaluation is not an object")
     label = f"{where}: the score of the evaluation"
-    return {"f1": share(prediction.get("score"), label)}, {"published": evaluation}
+    return {"f1": published_answers.share(prediction.get("score"), label)}, {
+        "published": evaluation
+    }
 
 
 def _config(output: Path) -> Mapping[str, Json]:

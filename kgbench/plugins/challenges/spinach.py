@@ -16,17 +16,11 @@ from typing import Final
 
 from kgbench.api import Call, EvaluationError, ImportRefused, Json, QueryResult, Reply, Turn
 from kgbench.datasets import json_files
-from kgbench.plugins.challenges import questions
-from kgbench.plugins.challenges.published_answers import (
-    AnswerFile,
-    Benchmark,
-    PublishedAnswer,
-    share,
-)
+from kgbench.plugins.challenges import published_answers, questions
 from kgbench.policies.results import from_bindings, to_json
 from kgbench.software import Software
 
-BENCHMARK: Final = Benchmark(
+BENCHMARK: Final = published_answers.Benchmark(
     "spinach", "SpinachQuestions", Software("SPINACH", "1"), datetime(2024, 1, 1, tzinfo=UTC)
 )
 _NAME: Final = re.compile(r"(?P<system>.+)_output_(?P<split>[A-Za-z0-9]+)\.json")
@@ -49,14 +43,14 @@ def files(path: Path) -> list[Path]:
     return answer_files
 
 
-def read(path: Path) -> AnswerFile:
+def read(path: Path) -> published_answers.AnswerFile:
     """Read an answer file. Raises :class:`~kgbench.errors.ImportRefused` if it is damaged."""
     name = _NAME.fullmatch(path.name)
     system = "spinach" if name is None else name["system"]
     records = json_files.read_json(path)
     if not isinstance(records, list):
         raise ImportRefused(f"{path} is not a list of answers")
-    return AnswerFile(
+    return published_answers.AnswerFile(
         system.upper() if system == "spinach" else system,
         _dataset(path, None if name is None else name["split"]),
         json_files.file_sha256(path).hex(),
@@ -67,7 +61,7 @@ def read(path: Path) -> AnswerFile:
     )
 
 
-def _answer(index: int, record: Json, where: str) -> PublishedAnswer:
+def _answer(index: int, record: Json, where: str) -> published_answers.PublishedAnswer:
     if not isinstance(record, Mapping):
         raise ImportRefused(f"{where} is not an object")
     for key in _TEXTS:
@@ -82,7 +76,7 @@ def _answer(index: int, record: Json, where: str) -> PublishedAnswer:
     if others := {key: value for key, value in record.items() if key not in _KNOWN}:
         infos["published"] = others
     f1 = record.get("f1")
-    return PublishedAnswer(
+    return published_answers.PublishedAnswer(
         uid=str(index + 1),
         data={
             "question": record["question"],
@@ -91,7 +85,7 @@ def _answer(index: int, record: Json, where: str) -> PublishedAnswer:
         },
         turns=(Turn(record["question"], (Call(BENCHMARK.day, BENCHMARK.day, Reply(text)),)),),
         text=text,
-        scores={} if f1 is None else {"f1": share(f1, f"{where}: f1")},
+        scores={} if f1 is None else {"f1": published_answers.share(f1, f"{where}: f1")},
         infos=infos,
         ended=BENCHMARK.day,
     )

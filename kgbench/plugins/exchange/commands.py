@@ -96,12 +96,11 @@ def rocrate(
     export_options.require_packages("rocrate")
     from kgbench.plugins.exchange import ro_crate
 
-    describing = ro_crate.CrateMetadata(credit.licence_iri(), credit.agents())
+    licence, creators = credit.licence_iri(), credit.agents()
     results = source.read(run)
-    count = ro_crate.write(results, folder, describing)
-    export_options.report(
-        folder, {"files": count, "dialogues": len(results.dialogues)}, json_=json_
-    )
+    counts = {"files": ro_crate.write(results, folder, licence, creators)}
+    counts["dialogues"] = len(results.dialogues)
+    export_options.report(folder, counts, json_=json_)
 
 
 @grouped
@@ -113,7 +112,7 @@ def croissant(
     credit: Credit,
     json_: options.AsJson = False,
 ) -> None:
-    """Export the scores of a run as a Croissant data set, with a view as Croissant Tasks."""
+    """Export the scores of a run as a Croissant data set."""
     from kgbench.plugins.exchange import croissant as exporting
 
     of_data, made_by = credit.licence_iri(), credit.agents()

@@ -136,7 +136,7 @@ def _result(run: OutgoingRun, cell: _Cell) -> Json:
         "score_details": {
             "score": values.mean,
             "details": details,
-            "uncertainty": _uncertainty(cell, _bounds(run, cell.metric)),
+            "uncertainty": _uncertainty(run, cell),
         },
         "generation_config": _generation(
             catalogue.data(cell.model, KGB.sampling),
@@ -176,12 +176,9 @@ def _bound(value: str | None, unbounded: float) -> float | str:
     return "Infinity" if unbounded > 0 else "-Infinity"
 
 
-def _bounds(run: OutgoingRun, metric: str) -> Bounds:
-    ends = (run.catalogue.value(metric, end) for end in (SCHEMA.minValue, SCHEMA.maxValue))
-    return Bounds(*(None if end is None else float(end) for end in ends))
-
-
-def _uncertainty(cell: _Cell, bounds: Bounds) -> Json:
+def _uncertainty(run: OutgoingRun, cell: _Cell) -> Json:
+    ends = (run.catalogue.value(cell.metric, end) for end in (SCHEMA.minValue, SCHEMA.maxValue))
+    bounds = Bounds(*(None if end is None else float(end) for end in ends))
     uncertainty: dict[str, Json] = {"num_samples": cell.values.n}
     if cell.values.sd is not None:
         uncertainty["standard_deviation"] = cell.values.sd

@@ -41,7 +41,9 @@ def records(run: OutgoingRun) -> tuple[list[Json], int]:
 def _record(run: OutgoingRun, dialogue: Dialogue, commit: str) -> Json:
     catalogue = run.catalogue
     of_class = run.class_of(dialogue.task)
-    started = _started(dialogue)
+    started = dialogue.started
+    assert started is not None
+    last = max((turn.calls[-1].ended for turn in dialogue.turns), default=started)
     task_class = catalogue.required(of_class, SKOS.notation)
     prompt = disclosed(dialogue.turns[0].prompt) or ""
     case_data = run.catalogue.data(dialogue.case, KGB.caseData)
@@ -65,20 +67,9 @@ def _record(run: OutgoingRun, dialogue: Dialogue, commit: str) -> Json:
         "info": infos,
         "taskData": data,
         "interactions": _interactions(dialogue),
-        "duration": str(_ended(dialogue) - started),
+        "duration": str((dialogue.ended or last) - started),
     }
     return record | published
-
-
-def _started(dialogue: Dialogue) -> datetime:
-    assert dialogue.started is not None
-    return dialogue.started
-
-
-def _ended(dialogue: Dialogue) -> datetime:
-    """Return the end of a dialogue; for an incomplete one, that of its last call."""
-    answered = [turn.calls[-1].ended for turn in dialogue.turns]
-    return dialogue.ended or max(answered, default=_started(dialogue))
 
 
 def _judged(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -33,22 +32,14 @@ _SYNTAXES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CrateMetadata:
-    """Metadata that the store lacks: licence (an IRI) and creators."""
-
-    licence: str
-    creators: Sequence[Agent] = ()
-
-
-def write(run: OutgoingRun, out: Path, describing: CrateMetadata) -> int:
+def write(run: OutgoingRun, out: Path, licence: str, creators: Sequence[Agent]) -> int:
     """Write the crate to the folder ``out``, or to an archive if the name ends in ``.zip``.
 
-    Returns the number of files. Raises :class:`~kgbench.errors.PublicationRefused` if ``out``
-    already exists or cannot be written.
+    ``licence`` is an IRI. Returns the number of files. Raises
+    :class:`~kgbench.errors.PublicationRefused` if ``out`` already exists or cannot be written.
     """
     with atomic_path(out) as crate, tempfile.TemporaryDirectory(prefix="kgbench-crate-") as scratch:
-        builder = _Crate(run, Path(scratch), describing)
+        builder = _Crate(run, Path(scratch), licence, creators)
         if out.suffix == ".zip":
             builder.crate.write_zip(crate)
         else:
@@ -57,7 +48,9 @@ def write(run: OutgoingRun, out: Path, describing: CrateMetadata) -> int:
 
 
 class _Crate:
-    def __init__(self, run: OutgoingRun, scratch: Path, describing: CrateMetadata) -> None:
+    def __init__(
+        self, run: OutgoingRun, scratch: Path, licence: str, creators: Sequence[Agent]
+    ) -> None:
         from rocrate.rocrate import ROCrate
 
         self.crate = ROCrate(version=VERSION)
@@ -68,9 +61,9 @@ class _Crate:
             self._entity(
                 agent.iri or f"#creator-{digest(agent.name)[:12]}", "Person", name=agent.name
             )
-            for agent in describing.creators
+            for agent in creators
         ]
-        self._describe(describing)
+        self._describe(licence)
         results = self._file("results.nq", statements(run), "Dialogues and evaluations")
         scores = self._file("scores.csv", scores_csv(run), "Scores, one row for each")
         actions = [self._run_action(results), *self._pass_actions(results, scores)]
@@ -79,7 +72,7 @@ class _Crate:
         self.crate.root_dataset["conformsTo"] = profile
         self.crate.root_dataset["mentions"] = _plain(actions)
 
-    def _describe(self, describing: CrateMetadata) -> None:
+    def _describe(self, licence: str) -> None:
         run, crate = self._run, self.crate
         crate.name = f"Results of the run {run.info.label}"
         crate.description = (
@@ -87,10 +80,7 @@ class _Crate:
             f"score and how it came about ({run.info.iri})."
         )
         crate.license = self._entity(
-            describing.licence,
-            "CreativeWork",
-            name=describing.licence,
-            description="The licence of the data.",
+            licence, "CreativeWork", name=licence, description="The licence of the data."
         )
         if self._people:
             crate.creator = _plain(self._people)

@@ -140,6 +140,7 @@ def _harvest_source(
     if is_new:
         files = {name: _download(source, name, offered, scratch, budget) for name in offered.parts}
         _import(source, folder, offered, files, scratch=scratch, budget=budget)
+    revoked = [] if known is None else KeyList(known.keys).revoked  # they stay so
     state = HarvestedSource(
         name=folder.name,
         address=source.address,
@@ -149,7 +150,7 @@ def _harvest_source(
         sums=offered.sums,
         signer=offered.signer,
         vouched=bool(keys) or (known is not None and known.vouched),
-        keys=tuple(_with_earlier(offered.keys, known)),
+        keys=tuple((offered.keys.entries | KeyList(revoked).entries).values()),
         parts=offered.parts,
         canonical=offered.canonical,
     )
@@ -217,12 +218,6 @@ def _revoked(folder: Path) -> Iterator[KeyEntry]:
         source = sources.read(path) if path.is_dir() else None
         if source is not None and (source.vouched or path == folder):
             yield from KeyList(source.keys).revoked
-
-
-def _with_earlier(listed: KeyList, known: HarvestedSource | None) -> Collection[KeyEntry]:
-    """Return the listed keys, and those that were known to be revoked: they stay so."""
-    earlier = [] if known is None else KeyList(known.keys).revoked
-    return (listed.entries | KeyList(earlier).entries).values()
 
 
 def _refuse_used_base(folder: Path, offered: VerifiedOffer) -> None:

@@ -100,8 +100,9 @@ def combined_leaderboard(
     comparable = _comparable(groups, suite, notes)
     rows, iris = _rows(comparable, notes)
     first = comparable[0]
+    number = "one group" if len(comparable) == 1 else f"{len(comparable)} groups"
     return kb.Table(
-        title=f"Leaderboard of {_counted(comparable)}: {combined_by.label} ({first.suite_name})",
+        title=f"Leaderboard of {number}: {combined_by.label} ({first.suite_name})",
         columns=COLUMNS,
         rows=tuple(rows),
         notes=(
@@ -202,10 +203,6 @@ def _without(store: kb.Store, selection: kb.Selection, runs: Collection[str]) ->
         pass_graphs=tuple(graph for graph in selection.pass_graphs if graph not in excluded),
         run_graphs=tuple(graph for graph in selection.run_graphs if graph not in runs),
     )
-
-
-def _counted(groups: list[GroupResults]) -> str:
-    return "one group" if len(groups) == 1 else f"{len(groups)} groups"
 
 
 def _comparable(

@@ -37,19 +37,8 @@ from kgbench.execution.judging import JudgeLimits, ToolRequest, answer_batch, ju
 from kgbench.execution.pools import executor
 from kgbench.model import TaskClass
 from kgbench.nearest import nearest
+from kgbench.plugins.inspect import samples as log_samples
 from kgbench.plugins.inspect.logs import SCORER
-from kgbench.plugins.inspect.samples import (
-    CASE,
-    PROTOCOL,
-    STOP_OUTCOMES,
-    TURNS,
-    VERDICTS,
-    CaseIdentity,
-    case_count,
-    error_type,
-    read_turn,
-    turn_as_json,
-)
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
@@ -148,7 +137,7 @@ def _call(call: Any) -> kb.ToolCall:
 
 
 def _error(result: kb.ToolResult) -> Any:
-    kind: Any = error_type(result)
+    kind: Any = log_samples.error_type(result)
     return None if kind is None else ToolCallError(kind, wording.result_text(result))
 
 
@@ -177,14 +166,14 @@ def task(label: str, iterations: int = ITERATIONS, suite: str = SUITE, seed: int
         raise kb.TaskError(f"there is no task '{label}': {nearest(label, known)}")
     labelled = known[label]
     samples = []
-    for k in range(case_count(labelled, suite, seed, iterations)):
-        identity = CaseIdentity.of(labelled, suite, seed, k)
+    for k in range(log_samples.case_count(labelled, suite, seed, iterations)):
+        identity = log_samples.CaseIdentity.of(labelled, suite, seed, k)
         case = identity.case(label)
         prompt = catalogue.module(labelled.task_class).prompt(case)
-        metadata: dict[str, Any] = {CASE: identity.as_json()}
+        metadata: dict[str, Any] = {log_samples.CASE: identity.as_json()}
         if tools := offered_tools(case, label):
             prompt = tool_prompts.prompt(case, prompt, tools, native=True)
-            metadata[PROTOCOL] = declared.NATIVE
+            metadata[log_samples.PROTOCOL] = declared.NATIVE
         # No target, so that logs do not reveal reference answers and can be published.
         samples.append(Sample(id=f"{k}", input=prompt, metadata=metadata))
     return inspect_ai.Task(
@@ -201,7 +190,7 @@ def _dialogue() -> Any:
     """Build the solver, which asks, uses tools, judges, and gives feedback in several rounds."""
 
     async def solve(state: Any, generate: Callable[..., Any]) -> Any:
-        identity = CaseIdentity.read(state.metadata[CASE], state.sample_id)
+        identity = log_samples.CaseIdentity.read(state.metadata[log_samples.CASE], state.sample_id)
         case, task_class = identity.case(identity.label), _class_of(identity)
         offered = offered_tools(case, identity.label)
         tools = Tools(case, offered, _pool()) if offered else None
@@ -219,7 +208,9 @@ def _dialogue() -> Any:
                     dialogue_so_far,
                     turns=(*dialogue_so_far.turns[:-1], replace(turn, uses=tool_run.uses)),
                 )
-            state.metadata[TURNS] = [turn_as_json(past) for past in dialogue_so_far.turns]
+            state.metadata[log_samples.TURNS] = [
+                log_samples.turn_as_json(past) for past in dialogue_so_far.turns
+            ]
             uses = () if tool_run is None else tool_run.uses
             if state.completed:
                 return state
@@ -240,10 +231,10 @@ def _scores() -> Any:
     """Build the scorer: scores of an answer, or of a dialogue if the class has several rounds."""
 
     async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - the judge has the reference
-        identity = CaseIdentity.read(state.metadata[CASE], state.sample_id)
+        identity = log_samples.CaseIdentity.read(state.metadata[log_samples.CASE], state.sample_id)
         case, task_class = identity.case(identity.label), _class_of(identity)
-        recorded = state.metadata.get(TURNS) or []
-        turns = [read_turn(turn, identity.label) for turn in recorded]
+        recorded = state.metadata.get(log_samples.TURNS) or []
+        turns = [log_samples.read_turn(turn, identity.label) for turn in recorded]
         # Other solvers record no turns; then only the last answer is judged.
         record = _dialogue_of(case, turns or [_turn("", None, clock.now(), state.output)])
         verdicts = await _judged(case, record)
@@ -253,8 +244,14 @@ def _scores() -> Any:
         values = dialogue_scores(task_class, verdicts)
         details = {
             "answer": record.answers[-1],
-            "explanation": _explanation(verdicts),
-            "metadata": {VERDICTS: [frames.verdict_to_json(verdict) for verdict in verdicts]},
+            "explanation": "; ".join(
+                verdict.outcome.value
+                + (f", feedback on {verdict.feedback}" if verdict.feedback else "")
+                for verdict in verdicts
+            ),
+            "metadata": {
+                log_samples.VERDICTS: [frames.verdict_to_json(verdict) for verdict in verdicts]
+            },
         }
         if not values:
             return Score.unscored(reason="scoring_failed", **details)
@@ -279,13 +276,6 @@ def dialogue_scores(task_class: TaskClass, verdicts: Sequence[kb.Verdict]) -> Ma
     return aggregate([verdict.scores for verdict in verdicts], names, task_class.max_rounds)
 
 
-def _explanation(verdicts: Sequence[kb.Verdict]) -> str:
-    return "; ".join(
-        verdict.outcome.value + (f", feedback on {verdict.feedback}" if verdict.feedback else "")
-        for verdict in verdicts
-    )
-
-
 def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> kb.Turn:
     usage = output.usage
     tokens = kb.Usage()
@@ -301,7 +291,7 @@ def _turn(prompt: str, feedback: str | None, started: datetime, output: Any) -> 
         finish_reason=stop,
         request_id=output.response_id,
         reasoning=_reasoning(output),
-        outcome=STOP_OUTCOMES.get(stop or ""),
+        outcome=log_samples.STOP_OUTCOMES.get(stop or ""),
     )
     return kb.Turn(prompt, (kb.Call(started, clock.now(), reply),), feedback)
 
@@ -314,7 +304,7 @@ def _reasoning(output: Any) -> str | None:
     return "\n\n".join(texts) or None
 
 
-def _class_of(identity: CaseIdentity) -> TaskClass:
+def _class_of(identity: log_samples.CaseIdentity) -> TaskClass:
     return catalogue.task_class(identity.task(identity.label).task_class)
 
 

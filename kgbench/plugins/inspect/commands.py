@@ -35,7 +35,6 @@ def import_logs(
     """
     from kgbench.importers.load import load
     from kgbench.net.limits import Budget
-    from kgbench.plugins.inspect import files as log_files
     from kgbench.plugins.inspect import logs
     from kgbench.store import open_for_import
 
@@ -44,7 +43,7 @@ def import_logs(
     results: list[tuple[Summary, int]] = []
     with open_for_import(store) as opened:
         for file in files:
-            log = logs.read_run(log_files.read(file, budget), opened.iris)
+            log = logs.read_run(logs.read(file, budget), opened.iris)
             results.append((load(opened, log.run), log.without_answer))
         location = opened.location
     runs = [{**summary.as_json(), "without_answer": skipped} for summary, skipped in results]

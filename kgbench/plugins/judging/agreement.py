@@ -24,17 +24,7 @@ from kgbench.analysis.verdicts import (
 from kgbench.api import Column, Kind, Outcome, Purpose, Selection, Store, Table, Value, analysis
 from kgbench.scores import catalogue
 from kgbench.scores.inference import inference
-from kgbench.statistics.rater_agreement import (
-    AgreementEstimate,
-    Coefficient,
-    Ratings,
-    cohen_kappa,
-    estimate,
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    percent_agreement,
-)
+from kgbench.statistics import rater_agreement
 
 METHOD = "resampled-cases"
 ALL_JUDGES = "all judges"
@@ -245,13 +235,15 @@ def _row(
     table = _ratings(items, raters)
     cases = [judgement.first.cluster for judgement in items]
 
-    def estimated(coefficient: Coefficient) -> AgreementEstimate:
-        return estimate(coefficient, table, cases, samples=samples, seed=seed)
+    def estimated(coefficient: rater_agreement.Coefficient) -> rater_agreement.AgreementEstimate:
+        return rater_agreement.estimate(coefficient, table, cases, samples=samples, seed=seed)
 
-    agreed = estimated(percent_agreement)
+    agreed = estimated(rater_agreement.percent_agreement)
     if not agreed.items:
         return None
-    kappa = estimated(cohen_kappa if len(raters) == _PAIR else fleiss_kappa)
+    kappa = estimated(
+        rater_agreement.cohen_kappa if len(raters) == _PAIR else rater_agreement.fleiss_kappa
+    )
     alarms, misses = _errors(items, raters[0]) if raters[1] == EXECUTION else (None, None)
     asked = [
         (judgement, judge, options)
@@ -264,8 +256,8 @@ def _row(
         len(set(cases)),
         *_with_interval(agreed),
         *_with_interval(kappa),
-        krippendorff_alpha(table),
-        gwet_ac1(table),
+        rater_agreement.krippendorff_alpha(table),
+        rater_agreement.gwet_ac1(table),
         alarms,
         misses,
         _share(judge not in judgement.by_judge for judgement, judge, _ in asked),
@@ -273,7 +265,7 @@ def _row(
     )
 
 
-def _ratings(items: Sequence[Judgement], raters: Sequence[str]) -> Ratings:
+def _ratings(items: Sequence[Judgement], raters: Sequence[str]) -> rater_agreement.Ratings:
     rubric = items[0].rubric
     rows = [
         [
@@ -282,7 +274,9 @@ def _ratings(items: Sequence[Judgement], raters: Sequence[str]) -> Ratings:
         ]
         for judgement in items
     ]
-    return Ratings.of(rows, [option.name for option in rubric.options if not option.undecided])
+    return rater_agreement.Ratings.of(
+        rows, [option.name for option in rubric.options if not option.undecided]
+    )
 
 
 def _options(judgement: Judgement, judge: str) -> list[str | None]:
@@ -314,6 +308,6 @@ def _share(values: Iterable[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
-def _with_interval(agreed: AgreementEstimate) -> tuple[Value, Value, Value]:
+def _with_interval(agreed: rater_agreement.AgreementEstimate) -> tuple[Value, Value, Value]:
     low, high = agreed.interval or (None, None)
     return agreed.value, low, high

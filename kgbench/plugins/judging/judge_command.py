@@ -156,7 +156,9 @@ def judge(
         permissions.require(plan.models)
         existing = continued(opened, plan, None, new=new)
         planned = sum(map(len, exercises.exercises.values())) * len(plan.models) * plan.iterations
-        counted = () if existing is None else _dialogue_counts(opened, existing.graph)
+        graph = None if existing is None else existing.graph
+        rows = kb.query_rows(opened, "dialogue-counts", runGraph=graph) if graph else []
+        counted = [int(number or 0) for *_, number in rows]
         if sum(counted) < planned and not _calibrate_judges(
             opened, judging.rubric, model, calibrate, plan_fields
         ):
@@ -173,11 +175,6 @@ def judge(
         raise typer.Exit(130)
     if not progress.finished:
         raise typer.Exit(3)
-
-
-def _dialogue_counts(store: kb.Store, graph: str) -> list[int]:
-    rows = kb.query_rows(store, "dialogue-counts", runGraph=graph)
-    return [int(number or 0) for *_, number in rows]
 
 
 def _calibrate_judges(

@@ -20,13 +20,8 @@ from kgbench.plugins.judging.agreement import NO_JUDGES, by_rubric, judges_of
 from kgbench.record.judgements import Rubric
 from kgbench.scores import catalogue
 from kgbench.scores.inference import inference
+from kgbench.statistics import prediction_powered
 from kgbench.statistics.intervals import Bounds
-from kgbench.statistics.prediction_powered import (
-    LabelledItem,
-    PoweredMean,
-    UnlabelledItem,
-    powered_mean,
-)
 
 METHOD = "prediction-powered"
 ALL_MODELS = "All models"
@@ -89,7 +84,7 @@ def judged_means(
     models = catalogue.models(store)
     rater = truth if truth == EXECUTION else models.find(truth).iri
     rows: list[tuple[Value, ...]] = []
-    means: list[PoweredMean] = []
+    means: list[prediction_powered.PoweredMean] = []
     refused: list[QueryError] = []
     for name, of_rubric in by_rubric(all_judgements):
         single = [judgement for judgement in of_rubric if len(judgement.first.items) == 1]
@@ -107,7 +102,9 @@ def judged_means(
             ]
             for model, items in _by_model(judged, models):
                 try:
-                    found = powered_mean(*_parts(items, judge, rater, known_cases, bounds), bounds)
+                    found = prediction_powered.powered_mean(
+                        *_parts(items, judge, rater, known_cases, bounds), bounds
+                    )
                 except QueryError as error:
                     refused.append(error)
                     continue
@@ -183,7 +180,7 @@ def _bounds(rubric: Rubric) -> Bounds | None:
 
 def _parts(
     items: Sequence[Judgement], judge: str, rater: str, known_cases: frozenset[str], bounds: Bounds
-) -> tuple[list[LabelledItem], list[UnlabelledItem]]:
+) -> tuple[list[prediction_powered.LabelledItem], list[prediction_powered.UnlabelledItem]]:
     """Split items into those whose truth counts as known, and those that only the judge rated."""
     assert bounds.low is not None
     assert bounds.high is not None
@@ -193,13 +190,13 @@ def _parts(
         judged = (bounds.low + bounds.high) / 2 if value is None else value
         truth = _truth(judgement, rater)
         if truth is None or judgement.first.cluster not in known_cases:
-            unlabelled.append(UnlabelledItem(judged, judgement.first.cluster))
+            unlabelled.append(prediction_powered.UnlabelledItem(judged, judgement.first.cluster))
         else:
-            labelled.append(LabelledItem(truth, judged, judgement.first.cluster))
+            labelled.append(prediction_powered.LabelledItem(truth, judged, judgement.first.cluster))
     return labelled, unlabelled
 
 
-def _row(found: PoweredMean, known_mean: float | None) -> tuple[Value, ...]:
+def _row(found: prediction_powered.PoweredMean, known_mean: float | None) -> tuple[Value, ...]:
     nothing = (None, None)
     return (
         found.mean,

@@ -160,7 +160,9 @@ def judging_questions(store: Store, run: RunInfo, judging: JudgingRequest) -> Pl
     """
     task = task_of(judging.rubric)
     ordered_groups = [
-        order for group in verdict_subjects(store, run, judging) for order in _orders(group)
+        order
+        for group in verdict_subjects(store, run, judging)
+        for order in ([group] if len(group) == 1 else [group, group[::-1]])
     ]
     exercises = Exercises(store, run, judging.rubric, judging.seed)
     pieces = OnDemand(len(ordered_groups), exercises.maker(ordered_groups))
@@ -257,10 +259,6 @@ def _groups(rubric: Rubric, dialogues: Sequence[JudgeableDialogue]) -> Iterator[
         if rubric.kind == "classify" and (dialogue.score is None or dialogue.score >= BEST_SCORE):
             continue
         yield (dialogue,)
-
-
-def _orders(group: Group) -> list[Group]:
-    return [group] if len(group) == 1 else [group, group[::-1]]
 
 
 def _option_order(rubric: Rubric, seed: int, group: Group) -> list[str]:

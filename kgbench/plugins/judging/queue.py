@@ -4,22 +4,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kgbench import clock
 from kgbench.analysis.verdicts import ADJUDICATION, Judgement, judgements, verdicts
 from kgbench.api import Store, StoreError
-from kgbench.plugins.judging.planning import (
-    Exercises,
-    Group,
-    JudgingRequest,
-    ShownExercise,
-    dialogue_iris,
-    random_key,
-    verdict_subjects,
-)
+from kgbench.plugins.judging import planning
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import reviews as record
 from kgbench.record.evaluations import Item
@@ -40,12 +32,12 @@ class Entry:
     """An item of the queue: its name in URLs, and its dialogues in display order."""
 
     name: str
-    dialogues: Group
+    dialogues: planning.Group
 
     @property
     def about(self) -> tuple[str, ...]:
         """The dialogues, sorted by IRI."""
-        return tuple(sorted(dialogue_iris(self.dialogues)))
+        return tuple(sorted(planning.dialogue_iris(self.dialogues)))
 
 
 class ReviewQueue:
@@ -55,13 +47,15 @@ class ReviewQueue:
     :data:`RANDOM`.
     """
 
-    def __init__(self, store: Store, run: RunInfo, judging: JudgingRequest, order: str) -> None:
+    def __init__(
+        self, store: Store, run: RunInfo, judging: planning.JudgingRequest, order: str
+    ) -> None:
         self._store = store
         self._run = run
         self._judging = judging
         self._writing = threading.Lock()
         self.order = order
-        self._exercises = Exercises(store, run, judging.rubric, judging.seed)
+        self._exercises = planning.Exercises(store, run, judging.rubric, judging.seed)
         self.entries = _ordered(store, run, judging, order)
         self._by_name = {entry.name: entry for entry in self.entries}
         self._reviews: dict[tuple[str, ...], dict[str, Review]] = {}
@@ -152,7 +146,7 @@ class ReviewQueue:
         reviews = self._reviews.get(entry.about, {}).values()
         return sorted(reviews, key=lambda review: digest(review.iri))
 
-    def material(self, entry: Entry) -> ShownExercise:
+    def material(self, entry: Entry) -> planning.ShownExercise:
         """Return the texts of an item and its options in display order."""
         return self._exercises.of(entry.dialogues)
 
@@ -273,30 +267,32 @@ def _unordered(review: Review, dialogues: tuple[str, ...]) -> str:
     return f"{base}/{name}"
 
 
-def _ordered(store: Store, run: RunInfo, judging: JudgingRequest, order: str) -> list[Entry]:
+def _ordered(
+    store: Store, run: RunInfo, judging: planning.JudgingRequest, order: str
+) -> list[Entry]:
     """Return the items in display order; the order of each pair is random."""
     disputed: Mapping[tuple[str, ...], int] = {}
     if order == DISAGREEMENTS:
-        disputed = dict(_disputed(store, run, judging.rubric))
+        disputed = {
+            judgement.first.about: _disagreeing(judgement)
+            for judgement in judgements(verdicts(store, select(store, run=run.iri)))
+            if judgement.rubric.iri == judging.rubric.iri
+        }
     entries = []
-    for group in verdict_subjects(store, run, judging):
-        shown = min((group, group[::-1]), key=lambda order: random_key(judging.seed, order))
-        about = tuple(sorted(dialogue_iris(shown)))
+    for group in planning.verdict_subjects(store, run, judging):
+        shown = min(
+            (group, group[::-1]), key=lambda order: planning.random_key(judging.seed, order)
+        )
+        about = tuple(sorted(planning.dialogue_iris(shown)))
         name = digest(canonical_json([judging.rubric.iri, *about]))[:_DIGITS]
         entries.append(
-            (-disputed.get(about, 0), random_key(judging.seed, shown), Entry(name, shown))
+            (-disputed.get(about, 0), planning.random_key(judging.seed, shown), Entry(name, shown))
         )
     return [entry for *_, entry in sorted(entries, key=lambda item: item[:2])]
 
 
-def _disputed(store: Store, run: RunInfo, rubric: Rubric) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield, for each item, the number of pairs of raters (judges, execution) that disagree."""
-    for judgement in judgements(verdicts(store, select(store, run=run.iri))):
-        if judgement.rubric.iri == rubric.iri:
-            yield judgement.first.about, _disagreeing(judgement)
-
-
 def _disagreeing(judgement: Judgement) -> int:
+    """Return the number of pairs of raters (judges, execution) that disagree."""
     given = [
         judgement.executed,
         *(

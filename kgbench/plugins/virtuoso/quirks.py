@@ -4,7 +4,6 @@
 * It writes doubles with six digits, ``nan`` and ``inf``: they are queried again as text.
 * It writes booleans as 0 and 1.
 * It truncates results at a limit of rows or time, with a status of success and a header.
-* It refuses one of two updates that wait for each other.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ MARK = "__exact"
 """The ending of the names of columns that are added to a query."""
 _EXACT = f"(IF(DATATYPE(?%s) = <{XSD.double}>, bif:sprintf('%%.17g', ?%s), '') AS ?%s{MARK})"
 _TYPED = re.compile(rb"XMLSchema#(?:boolean|double|float)")
-_DEADLOCK = re.compile(r"\b40001\b|SR172")
 _DIGIT = re.compile(r"\d")
 
 
@@ -37,10 +35,6 @@ class Virtuoso(ServerQuirks):
         """Return whether the server says its name, or has truncated its answer as Virtuoso does."""
         marks = {name.lower() for name in self.truncating}
         return headers.get("server", "").startswith("Virtuoso") or not marks.isdisjoint(headers)
-
-    def is_passing(self, text: str) -> bool:
-        """Return whether a refusal is temporary, as deadlocks are."""
-        return super().is_passing(text) or _DEADLOCK.search(text) is not None
 
     def corrected(self, content: bytes, again: Again) -> bytes:
         """Return JSON results with doubles of all digits, and with booleans as XSD writes them."""

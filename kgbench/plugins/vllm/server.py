@@ -19,7 +19,6 @@ import sys
 import threading
 import time
 import urllib.request
-from typing import NoReturn
 
 from kgbench.children import commands
 
@@ -49,7 +48,10 @@ def main() -> None:
             version = json.load(response)["version"]
         sys.stdout.write(json.dumps({"address": address, "version": f"vllm {version}"}) + "\n")
         sys.stdout.flush()
-    _end_as(server.wait())
+    status = server.wait()
+    if status < 0:  # it was ended by a signal, and so is this process
+        os.kill(os.getpid(), -status)
+    os._exit(abs(status))
 
 
 def _free_port() -> int:
@@ -73,13 +75,6 @@ def _end_with_parent(server: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(_PATIENCE)
     os.killpg(0, signal.SIGKILL)
-
-
-def _end_as(status: int) -> NoReturn:
-    """End with the status of the server, also if that is a signal."""
-    if status < 0:
-        os.kill(os.getpid(), -status)
-    os._exit(abs(status))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.importers.load import load
 from kgbench.model import Reply
-from kgbench.plugins.challenges import grasp, grasp_tools
-from kgbench.plugins.challenges.grasp_messages import EXTRACTION, Transcript, transcript
+from kgbench.plugins.challenges import grasp, grasp_transcripts
+from kgbench.plugins.challenges.grasp_transcripts import EXTRACTION, Transcript, transcript
 from kgbench.plugins.challenges.published_answers import imported_run
 from kgbench.record import reading
 from kgbench.record.dialogues import dialogues
@@ -136,7 +136,7 @@ def test_the_form_of_2026() -> None:
     assert (reply.reasoning, reply.usage.input, reply.usage.output) == ("Hm.", 5, 7)
     assert (first.uses[0].ended, second.calls[0].started) == (BEGUN + timedelta(seconds=3.5),) * 2
     assert [use.result.outcome for use in first.uses] == [ToolOutcome.EMPTY, ToolOutcome.ERROR]
-    assert first.uses[1].result.text == grasp_tools.NOT_PUBLISHED
+    assert first.uses[1].result.text == grasp_transcripts.NOT_PUBLISHED
     assert second.uses[0].result.outcome is ToolOutcome.REFUSED
     assert wording.split_results(third.prompt)[1] == "A loop was detected."
     assert (third.answer, found.closing) == ("", "Done.")
@@ -193,15 +193,18 @@ def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
 )
 def test_results_are_read(text: str, outcome: str, shown: object) -> None:
     """The text of a result tells the call's outcome and its rows or truth value."""
-    assert grasp_tools.outcome(text) == outcome
-    assert grasp_tools.parse_result(text) is shown or grasp_tools.parse_result(text) == shown
+    assert grasp_transcripts.outcome(text) == outcome
+    assert (
+        grasp_transcripts.parse_result(text) is shown
+        or grasp_transcripts.parse_result(text) == shown
+    )
 
 
 def test_a_truth_value_is_no_number_of_rows() -> None:
     """One row and true do not agree, although 1 == True in Python."""
     one, true = ToolResult("Got 1 row and 1 column"), ToolResult("True")
-    assert not grasp_tools.agree(one, true)
-    assert grasp_tools.agree(true, ToolResult("true"))
+    assert not grasp_transcripts.agree(one, true)
+    assert grasp_transcripts.agree(true, ToolResult("true"))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +215,7 @@ def test_a_truth_value_is_no_number_of_rows() -> None:
         (ToolCall("execute", "{}"), "Got 1 row and 3 columns"),
         (ToolCall("execute", '{"sparql": "ASK {}"}'), "what is this?"),
         (ToolCall("execute", '{"sparql": "ASK {}"}'), "Not executed due to loop"),
-        (ToolCall("execute", '{"sparql": "ASK {}"}'), grasp_tools.NOT_PUBLISHED),
+        (ToolCall("execute", '{"sparql": "ASK {}"}'), grasp_transcripts.NOT_PUBLISHED),
         (
             ToolCall("execute", '{"sparql": "ASK {}"}'),
             "Failed to call function execute:\nUsed without being known from previous searches:\n",
@@ -221,7 +224,7 @@ def test_a_truth_value_is_no_number_of_rows() -> None:
 )
 def test_calls_kept_aside(call: ToolCall, text: str) -> None:
     """A call that cannot be executed again or compared has a reason."""
-    why = grasp_tools.again(call, ToolResult(text), "")
+    why = grasp_transcripts.again(call, ToolResult(text), "")
     assert isinstance(why, str)
     assert why
 

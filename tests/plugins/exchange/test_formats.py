@@ -156,7 +156,7 @@ def test_ends_in_crates_are_recorded_ones(run, tmp_path):
     open_ = replace(run)
     open_.__dict__["dialogues"] = [replace(run.dialogues[0], ended=None), *run.dialogues[1:]]
     for number, (held, wanted) in enumerate(((run, max(ends)), (open_, None))):
-        ro_crate.write(held, tmp_path / str(number), ro_crate.CrateMetadata("CC-BY-4.0"))
+        ro_crate.write(held, tmp_path / str(number), "CC-BY-4.0", [])
         text = (tmp_path / str(number) / "ro-crate-metadata.json").read_text()
         actions = [n for n in json.loads(text)["@graph"] if n["@type"] == "CreateAction"]
         assert len(actions) == 2

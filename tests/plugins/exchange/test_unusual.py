@@ -17,7 +17,7 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.plugins.exchange import every_eval_ever, llm_kg_bench, prov_document
-from kgbench.plugins.exchange.ro_crate import CrateMetadata, write
+from kgbench.plugins.exchange.ro_crate import write
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.store import Block, open_store
 from kgbench.vocab import KGB, PROV, SCHEMA
@@ -173,10 +173,10 @@ def test_what_is_nothing_to_prov_is_left_out(recorded):
 
 def test_a_crate_may_have_no_creator(published, tmp_path):
     """A crate without creators names none; a crate that cannot be written is refused."""
-    assert write(published, tmp_path / "crate", CrateMetadata("CC0-1.0")) == 2
+    assert write(published, tmp_path / "crate", "CC0-1.0", []) == 2
     nodes = json.loads((tmp_path / "crate" / "ro-crate-metadata.json").read_text())["@graph"]
     assert not [node for node in nodes if "agent" in node or "author" in node]
     assert not [node for node in nodes if node["@type"] == "Person"]
     (tmp_path / "file").write_text("")
     with pytest.raises(PublicationRefused, match="cannot be written"):
-        write(published, tmp_path / "file" / "crate", CrateMetadata("CC0-1.0"))
+        write(published, tmp_path / "file" / "crate", "CC0-1.0", [])

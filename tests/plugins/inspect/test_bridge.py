@@ -19,7 +19,6 @@ from kgbench import testing
 from kgbench.errors import ImportRefused
 from kgbench.importers.load import load
 from kgbench.net.limits import Budget
-from kgbench.plugins.inspect import files as inspect_files
 from kgbench.plugins.inspect import logs as inspect_logs
 from kgbench.plugins.inspect import samples as inspect_samples
 from kgbench.store import EmbeddedStore, open_reader
@@ -70,7 +69,7 @@ def logs():
 def imported(path):
     """Return a store in memory with the run of a log."""
     store = EmbeddedStore(None)
-    found = inspect_logs.read_run(inspect_files.read(path), store.iris)
+    found = inspect_logs.read_run(inspect_logs.read(path), store.iris)
     return store, found, load(store, found.run)
 
 
@@ -137,7 +136,7 @@ def test_every_form_of_a_log_is_the_same_run(logs, label, form, tmp_path):
         pytest.importorskip("zstandard", reason="no extra that brings zstandard is installed")
     store, found, summary = imported(inspect_log.write(tmp_path, logs[label], form))
     known = inspect_logs.read_run(
-        inspect_files.read(inspect_log.write(tmp_path, logs[label], "json")), Iris()
+        inspect_logs.read(inspect_log.write(tmp_path, logs[label], "json")), Iris()
     )
     samples = logs[label]["samples"]
 
@@ -286,16 +285,16 @@ def test_missing_and_damaged_archives_are_refused(logs, tmp_path):
     """A missing file, an archive without a header and damaged bytes are refused."""
     pytest.importorskip("zstandard", reason="no extra that brings zstandard is installed")
     with pytest.raises(ImportRefused, match="cannot be read"):
-        inspect_files.read(tmp_path / "none.eval")
+        inspect_logs.read(tmp_path / "none.eval")
     path = inspect_log.write(tmp_path, logs[ONE], "zstandard")
     content = path.read_bytes()
     path.write_bytes(content.replace(b"header.json", b"heeder.json"))
     with pytest.raises(ImportRefused, match=r"no header\.json"):
-        inspect_files.read(path)
+        inspect_logs.read(path)
     for k in range(80, 400, 40):  # behind the local header, which repeats the central directory
         path.write_bytes(content[:k] + bytes([content[k] ^ 0xFF]) + content[k + 1 :])
         with pytest.raises(ImportRefused, match="damaged"):
-            inspect_files.read(path)
+            inspect_logs.read(path)
 
 
 def test_there_is_an_end_to_what_is_read(logs, tmp_path, monkeypatch):
@@ -306,14 +305,14 @@ def test_there_is_an_end_to_what_is_read(logs, tmp_path, monkeypatch):
         ("MAX_BYTES", path.stat().st_size, "holds more than the"),
         ("MAX_BYTES", path.stat().st_size - 1, "larger than"),
     ):
-        monkeypatch.setattr(inspect_files, limit, most)
+        monkeypatch.setattr(inspect_logs, limit, most)
         with pytest.raises(ImportRefused, match=message):
-            inspect_files.read(path)
+            inspect_logs.read(path)
         monkeypatch.undo()
     size = path.stat().st_size
     for budget, message in ((Budget(size + 1, 60.0), "--most"), (Budget(2**20, 0.0), "--seconds")):
         with pytest.raises(ImportRefused, match=message):
-            inspect_files.read(path, budget)
+            inspect_logs.read(path, budget)
 
 
 def test_a_member_that_is_elsewhere_is_missed(logs, tmp_path):
@@ -323,7 +322,7 @@ def test_a_member_that_is_elsewhere_is_missed(logs, tmp_path):
     content = path.read_bytes()
     path.write_bytes(content.replace(b"PK\x03\x04", b"PK\x00\x00"))
     with pytest.raises(ImportRefused, match=r"header\.json is not there"):
-        inspect_files.read(path)
+        inspect_logs.read(path)
 
 
 @pytest.mark.parametrize("name", [None, " ", "a\nb"])
@@ -341,7 +340,7 @@ def test_without_zstandard_the_way_out_is_said(logs, tmp_path, monkeypatch):
     path = inspect_log.write(tmp_path, logs[ONE], "zstandard")
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ImportRefused, match="inspect log convert --to json"):
-        inspect_files.read(path)
+        inspect_logs.read(path)
 
 
 @given(

@@ -197,19 +197,3 @@ def test_doubles_are_exact_whatever_its_location_says(numbers):
 
     doubles = [o.value for o in found if getattr(o, "datatype", None) == ox.NamedNode(XSD.double)]
     assert sorted(map(repr, map(float, doubles))) == sorted(repr(float(text)) for text in VALUES)
-
-
-@pytest.mark.parametrize(
-    ("text", "requests"),
-    [("Virtuoso 40001 Error SR172: deadly embrace", 2), ("Virtuoso 37000 Error SP030: syntax", 1)],
-)
-def test_deadlocks_are_tried_again(text, requests):
-    """An update that lost against another is repeated, an error in it is not."""
-    with client([said(500, text), said(204)], kind="virtuoso") as (made, server):
-        if requests == 1:
-            with pytest.raises(StoreError, match="SP030"):
-                made.update("INSERT DATA {}")
-        else:
-            made.update("INSERT DATA {}")
-
-    assert len(server.seen) == requests

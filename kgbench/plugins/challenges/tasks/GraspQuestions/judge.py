@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kgbench.api import Case, Executor, Json, ToolCall, ToolResult, Verdict
-from kgbench.plugins.challenges import grasp_tools
+from kgbench.plugins.challenges import grasp_transcripts
 from kgbench.plugins.challenges.questions import RecordedQuestions
 from kgbench.tasks import typed_answers
 
@@ -30,8 +30,8 @@ class GraspQuestions(RecordedQuestions):
     def again(
         self, case: Case, call: ToolCall, result: ToolResult, prompt: str
     ) -> Mapping[str, Json] | str:
-        """See :func:`.grasp_tools.again`; the graph has to be installed."""
-        arguments = grasp_tools.again(call, result, prompt)
+        """See :func:`.grasp_transcripts.again`; the graph has to be installed."""
+        arguments = grasp_transcripts.again(call, result, prompt)
         obstacle = None if isinstance(arguments, str) else typed_answers.policy_obstacle(case, self)
         return obstacle or arguments
 
@@ -42,16 +42,11 @@ class GraspQuestions(RecordedQuestions):
         arguments: Mapping[str, Json],
         executor: Executor,
     ) -> ToolResult:
-        """See :func:`.grasp_tools.use`."""
-        return grasp_tools.use(arguments, typed_answers.graph_of(case, self), executor)
+        """See :func:`.grasp_transcripts.use`."""
+        return grasp_transcripts.use(arguments, typed_answers.graph_of(case, self), executor)
 
-    def agree(self, recorded: ToolResult, new_result: ToolResult) -> bool:
-        """See :func:`.grasp_tools.agree`."""
-        return grasp_tools.agree(recorded, new_result)
-
-    def why_different(self, recorded: ToolResult, new_result: ToolResult) -> str | None:
-        """See :func:`.grasp_tools.why_different`."""
-        return grasp_tools.why_different(recorded, new_result)
+    agree = staticmethod(grasp_transcripts.agree)
+    why_different = staticmethod(grasp_transcripts.why_different)
 
 
 family: Final = GraspQuestions(__file__)

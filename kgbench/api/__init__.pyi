@@ -21,6 +21,7 @@ from kgbench.families.queries import QueryFamily as QueryFamily
 from kgbench.families.queries import QueryFixFamily as QueryFixFamily
 from kgbench.families.frame import Score as Score
 from kgbench.families.frame import TurtleFamily as TurtleFamily
+from kgbench.families.twins import TwinFamily as TwinFamily
 from kgbench.families.frame import Unreadable as Unreadable
 from kgbench.families.queries import Vocabulary as Vocabulary
 
@@ -39,6 +40,13 @@ from kgbench.tasks.catalogue import make_case as make_case
 from kgbench.tasks.catalogue import make_task as make_task
 from kgbench.families.frame import outcome as outcome
 
+# vocabularies and formats
+from kgbench.vocab import OWL as OWL
+from kgbench.vocab import RDF as RDF
+from kgbench.vocab import RDFS as RDFS
+from kgbench.vocab import XSD as XSD
+from kgbench.tasks.serialising import serialise as serialise
+
 # comparing
 from kgbench.scoring.agreement import Agreement as Agreement
 from kgbench.scoring.agreement import agreement as agreement
@@ -52,9 +60,15 @@ from kgbench.scoring.similarity import ratio as similarity
 
 # drawing
 from kgbench.worlds.naming import Chance as Chance
+from kgbench.worlds.generator import Graph as Graph
+from kgbench.worlds.generator import Instance as Instance
 from kgbench.worlds.drawing import LevelSheet as LevelSheet
+from kgbench.worlds.model import Property as Property
 from kgbench.worlds.drawing import Sheet as Sheet
+from kgbench.worlds.generator import World as World
+from kgbench.worlds.generator import build_graph as build_graph
 from kgbench.worlds.drawing import first_drawn as first_drawn
+from kgbench.worlds.generator import world_of as world_of
 
 # tests
 from kgbench.testing.scores import Example as Example

@@ -66,13 +66,16 @@ class Family(ABC):
         """Return the text ``name`` (without ``.txt``) of the folder, filled in with ``values``."""
         return texts.filled(self.texts_of or self.NAME, f"{name}.txt", **values)
 
-    def file(self, name: str) -> str:
-        """Return the file ``name`` of the folder as text, without its final line break."""
-        return texts.text(self.NAME, name)
+    def file(self, name: str, shared: str = "") -> str:
+        """Return the file ``name`` of the folder as text, without its final line break.
 
-    def structure(self, name: str) -> Json:
-        """Return the JSON file ``name`` of the folder."""
-        return texts.structure(self.NAME, name)
+        ``shared`` is the folder of ``tasks`` with a file that families share.
+        """
+        return texts.shared(shared, name) if shared else texts.text(self.NAME, name)
+
+    def structure(self, name: str, shared: str = "") -> Json:
+        """Return the JSON file ``name`` of the folder, or of a ``shared`` one."""
+        return texts.shared_structure(shared, name) if shared else texts.structure(self.NAME, name)
 
     def case(self, task: Task, suite: str, data: Mapping[str, Json]) -> Case:
         """Make the case with ``data``."""

@@ -16,13 +16,21 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.api import (
+    OWL,
+    RDFS,
+    XSD,
+    Chance,
+    Graph,
+    Instance,
+    Property,
+    World,
+    build_graph,
+    first_drawn,
+)
 from kgbench.reasoning.closure import find_incoherence
-from kgbench.vocab import OWL, RDFS, XSD
-from kgbench.worlds.drawing import first_drawn
-from kgbench.worlds.generator import Graph, Instance, World, build_graph
 from kgbench.worlds.matching import Row, is_rigid
-from kgbench.worlds.model import NAMESPACE, Property, synonyms
-from kgbench.worlds.naming import Chance
+from kgbench.worlds.model import NAMESPACE, synonyms
 from kgbench.worlds.spellings import TYPE, Spelling, line, write_graph
 
 LABEL: Final = f"<{RDFS.label}>"

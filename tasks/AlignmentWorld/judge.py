@@ -13,14 +13,26 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.api import (
+    OWL,
+    RDF,
+    RDFS,
+    Case,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    TurtleFamily,
+    compare,
+    quoted,
+    world_of,
+)
 from kgbench.families import frame
-from kgbench.families.comparing import compare, quoted, readable
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
-from kgbench.model import Case, Executor, Json, Task
+from kgbench.families.comparing import readable
 from kgbench.reasoning.closure import SOMETHING, TooMuchWork, find_incoherence
 from kgbench.reasoning.rules import Atom
-from kgbench.vocab import OWL, RDF, RDFS
-from kgbench.worlds.generator import world_of
 
 from .cases import FIRST, SECOND, VERSION, draw_alignment
 

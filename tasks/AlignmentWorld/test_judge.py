@@ -9,12 +9,10 @@ from itertools import permutations
 import pyoxigraph as ox
 import pytest
 
+from kgbench.api import OWL, RDF, RDFS, Outcome, PlainExecutor
 from kgbench.execution.judging import JudgeRequest, judge_batch
 from kgbench.families.AlignmentWorld import judge
 from kgbench.families.AlignmentWorld.cases import FIRST, SECOND
-from kgbench.model import Outcome
-from kgbench.testing.executor import PlainExecutor
-from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds.matching import is_rigid
 from kgbench.worlds.model import absent_properties, load_model, synonyms
 from tests.execution.judging import harm

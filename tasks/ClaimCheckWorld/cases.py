@@ -20,22 +20,22 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.errors import TaskError
-from kgbench.reasoning.closure import Closure
-from kgbench.reasoning.rules import Atom
-from kgbench.vocab import OWL, RDF, RDFS
-from kgbench.worlds.generator import (
-    RESOURCE,
+from kgbench.api import (
+    OWL,
+    RDF,
+    RDFS,
+    Chance,
     Graph,
     Instance,
+    Property,
+    TaskError,
     World,
     build_graph,
-    label,
-    lines,
-    schema,
 )
-from kgbench.worlds.model import Kind, Model, Property, load_model
-from kgbench.worlds.naming import Chance
+from kgbench.reasoning.closure import Closure
+from kgbench.reasoning.rules import Atom
+from kgbench.worlds.generator import RESOURCE, label, lines, schema
+from kgbench.worlds.model import Kind, Model, load_model
 from kgbench.worlds.rules import with_article
 
 ENTAILED, CONTRADICTED, UNKNOWN = VERDICTS = ("entailed", "contradicted", "unknown")

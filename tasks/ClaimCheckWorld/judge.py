@@ -15,12 +15,19 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.families.frame import DrawnFamily
-from kgbench.model import Case, Executor, Json, Outcome, Task, Verdict
-from kgbench.tasks import serialising
-from kgbench.vocab import OWL
+from kgbench.api import (
+    OWL,
+    Case,
+    DrawnFamily,
+    Executor,
+    Json,
+    Outcome,
+    Task,
+    Verdict,
+    serialise,
+    world_of,
+)
 from kgbench.worlds import generator, questions
-from kgbench.worlds.generator import world_of
 
 from .cases import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS, draw_claim
 
@@ -194,7 +201,7 @@ class ClaimCheckWorld(DrawnFamily):
         claim = draw_claim(world_of(task, seed), parameters["level"], number, parameters["things"])
         triples = [quad.triple for quad in ox.parse("\n".join(claim.graph), ox.RdfFormat.N_TRIPLES)]
         return {
-            "graph": serialising.serialise(triples, "turtle", _PREFIXES),
+            "graph": serialise(triples, "turtle", _PREFIXES),
             "claim": claim.words,
             "claimTriples": list(claim.triples),
             "verdict": claim.verdict,

@@ -12,13 +12,11 @@ import pytest
 import rdflib
 from rdflib.namespace import OWL, RDF, RDFS
 
+from kgbench.api import Chance, Outcome, PlainExecutor, World, build_graph
 from kgbench.families.ClaimCheckWorld import cases as claims
 from kgbench.families.ClaimCheckWorld.cases import CONTRADICTED, ENTAILED, UNKNOWN, VERDICTS
 from kgbench.families.ClaimCheckWorld.judge import family, read_verdict
-from kgbench.model import Outcome
-from kgbench.testing.executor import PlainExecutor
-from kgbench.worlds.generator import RESOURCE, World, build_graph
-from kgbench.worlds.naming import Chance
+from kgbench.worlds.generator import RESOURCE
 from tests.support.families import cases, generated
 
 NAME = family.NAME

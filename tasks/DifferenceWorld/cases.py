@@ -10,10 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from kgbench.worlds.drawing import first_drawn
-from kgbench.worlds.generator import World, build_graph
+from kgbench.api import Chance, World, build_graph, first_drawn
 from kgbench.worlds.matching import Difference, Row, blank_nodes, only_difference
-from kgbench.worlds.naming import Chance
 from kgbench.worlds.spellings import LINES, OTHERS, USUAL, foldable_nodes, line, write_graph
 
 from .edits import Editing, Part

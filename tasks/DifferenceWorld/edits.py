@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kgbench.vocab import RDFS, XSD
-from kgbench.worlds.generator import Graph, Instance, literal
+from kgbench.api import RDFS, XSD, Chance, Graph, Instance, Property
+from kgbench.worlds.generator import literal
 from kgbench.worlds.matching import Row
-from kgbench.worlds.model import Property
-from kgbench.worlds.naming import Chance
 from kgbench.worlds.spellings import FIRST, NIL, REST, TYPE
 
 LABEL: Final = f"<{RDFS.label}>"

@@ -13,10 +13,20 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.families.comparing import compare, quoted
-from kgbench.families.frame import DocumentFamily, DrawnFamily, Feedback, Score, Unreadable
-from kgbench.model import Case, Executor, Json, Task
-from kgbench.worlds.generator import world_of
+from kgbench.api import (
+    Case,
+    DocumentFamily,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    Unreadable,
+    compare,
+    quoted,
+    world_of,
+)
 from kgbench.worlds.matching import Row, is_isomorphic
 
 from .cases import VERSION, draw_pair

@@ -11,13 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from kgbench.families import frame, tolerant_parsing
-from kgbench.families.frame import ListedFamily
-from kgbench.model import Case, Executor, Json, Verdict
-from kgbench.scoring.agreement import Agreement, compare_sets
-from kgbench.scoring.graphs import Terms, compare_graphs, terms
+from kgbench.api import (
+    Agreement,
+    Case,
+    Executor,
+    Json,
+    ListedFamily,
+    Verdict,
+    compare_graphs,
+    compare_sets,
+    outcome,
+    similarity,
+)
+from kgbench.families import tolerant_parsing
+from kgbench.scoring.graphs import Terms, terms
 from kgbench.scoring.result_sets import term_value
-from kgbench.scoring.similarity import ratio
 from kgbench.vocab import SCHEMA
 
 _PROPERTIES: Final = "https://w3id.org/kgbench/printers/properties/"
@@ -55,7 +63,7 @@ class FactExtractStatic(ListedFamily):
             compare_graphs(expected_triples, repaired.triples) if repaired.triples else nothing
         )
         scores = {
-            "diffRatioRaw": ratio(answer.strip(), case.data["optimal"].strip()),
+            "diffRatioRaw": similarity(answer.strip(), case.data["optimal"].strip()),
             "normDiffRatio": tolerant_parsing.text_similarity(repaired.triples, expected_triples),
             **_named("norm", content),
             "exact": float(content.f1 == 1),
@@ -69,7 +77,7 @@ class FactExtractStatic(ListedFamily):
             "removedLines": repaired.lines,
             "syntaxError": repaired.error,
         }
-        return Verdict(scores, infos, frame.outcome(answer, usable=bool(repaired.triples)))
+        return Verdict(scores, infos, outcome(answer, usable=bool(repaired.triples)))
 
     def reference(self, case: Case) -> str:
         """Return the correct document."""

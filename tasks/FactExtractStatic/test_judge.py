@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.api import PlainExecutor
 from kgbench.families.FactExtractStatic.judge import family
-from kgbench.testing.executor import PlainExecutor
 from tests.support.families import only_case
 
 EXECUTOR = PlainExecutor()

@@ -11,11 +11,8 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from kgbench.vocab import RDF, RDFS, XSD
-from kgbench.worlds.drawing import LevelSheet
-from kgbench.worlds.generator import RESOURCE, Graph, Instance, World, literal
-from kgbench.worlds.model import Property
-from kgbench.worlds.naming import Chance
+from kgbench.api import RDF, RDFS, XSD, Chance, Graph, Instance, LevelSheet, Property, World
+from kgbench.worlds.generator import RESOURCE, literal
 
 LEVELS: Final = 5
 _MOST: Final = 6  # properties of a thing in a document

@@ -10,12 +10,22 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kgbench.families.comparing import compare, quoted
-from kgbench.families.frame import DrawnFamily, Feedback, Score, Unreadable
-from kgbench.families.json_ld import CONTEXT, JsonFamily, turtle
-from kgbench.model import Case, Executor, Json, Task
+from kgbench.api import (
+    Case,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    JsonFamily,
+    Score,
+    Task,
+    Unreadable,
+    compare,
+    quoted,
+    world_of,
+)
+from kgbench.families.json_ld import CONTEXT, turtle
 from kgbench.scoring import json_ld
-from kgbench.worlds.generator import world_of
 
 from .cases import sheet
 

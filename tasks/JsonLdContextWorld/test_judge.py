@@ -8,12 +8,11 @@ import json
 import pyoxigraph as ox
 import pytest
 
+from kgbench.api import Outcome, PlainExecutor
 from kgbench.execution.judging import JudgeRequest, judge_batch
 from kgbench.families.JsonLdContextWorld import cases as documents
 from kgbench.families.JsonLdContextWorld import judge
-from kgbench.model import Outcome
 from kgbench.scoring.json_ld import rows
-from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds.model import NAMESPACE
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import Hostile

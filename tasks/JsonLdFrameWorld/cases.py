@@ -11,21 +11,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from kgbench.model import Json
+from kgbench.api import RDF, RDFS, Chance, Graph, Instance, Json, LevelSheet, Property, World
 from kgbench.rdf import canonical_json
 from kgbench.scoring.json_ld import expanded, framed
-from kgbench.vocab import RDF, RDFS
-from kgbench.worlds.drawing import LevelSheet
-from kgbench.worlds.generator import (
-    LANGUAGES,
-    RESOURCE,
-    Graph,
-    Instance,
-    World,
-    literal,
-)
-from kgbench.worlds.model import Property
-from kgbench.worlds.naming import Chance
+from kgbench.worlds.generator import LANGUAGES, RESOURCE, literal
 
 LEVELS: Final = 5
 _PREFIX: Final = "r"

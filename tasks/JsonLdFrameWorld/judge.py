@@ -8,12 +8,20 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from kgbench.families.comparing import compare
-from kgbench.families.frame import DrawnFamily, Feedback, Score
-from kgbench.families.json_ld import CONTEXT, JsonFamily, turtle
-from kgbench.model import Case, Executor, Json, Task
+from kgbench.api import (
+    Case,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    JsonFamily,
+    Score,
+    Task,
+    compare,
+    world_of,
+)
+from kgbench.families.json_ld import CONTEXT, turtle
 from kgbench.scoring import json_ld
-from kgbench.worlds.generator import world_of
 
 from .cases import Node, sheet
 

@@ -7,10 +7,9 @@ import json
 
 import pytest
 
+from kgbench.api import Outcome, PlainExecutor
 from kgbench.families.JsonLdFrameWorld import cases as trees
 from kgbench.families.JsonLdFrameWorld import judge
-from kgbench.model import Outcome
-from kgbench.testing.executor import PlainExecutor
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import Hostile
 from tests.support.families import cases, generated

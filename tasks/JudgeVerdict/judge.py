@@ -11,9 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kgbench.errors import TaskError
-from kgbench.families.frame import Family
-from kgbench.model import Case, Executor, Outcome, Task, Verdict
+from kgbench.api import Case, Executor, Family, Outcome, Task, TaskError, Verdict
 
 # Ignores Markdown emphasis around the words. Lines that Markdown shows as quotations or code
 # (">", four spaces) are no verdicts.

@@ -13,10 +13,18 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.families.comparing import compare
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
+from kgbench.api import (
+    Case,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    TurtleFamily,
+    compare,
+)
 from kgbench.families.ontology_answers import axiom_labels, fenced, parse_lines
-from kgbench.model import Case, Executor, Json, Task
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import document
 

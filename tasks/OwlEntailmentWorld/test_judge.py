@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.api import Outcome
 from kgbench.families import ontology_answers
-from kgbench.model import Outcome
 from kgbench.worlds.ontologies import RECIPES
 from tests.support.ontologies import LEVELS, cases, judged, scores
 

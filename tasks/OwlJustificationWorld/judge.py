@@ -11,9 +11,8 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
+from kgbench.api import Case, DrawnFamily, Executor, Feedback, Json, Score, Task, TurtleFamily
 from kgbench.families.ontology_answers import answer_axioms, fenced, parse_lines
-from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import entails
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import document

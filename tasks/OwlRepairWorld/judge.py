@@ -15,12 +15,22 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.api import (
+    OWL,
+    RDF,
+    RDFS,
+    Case,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    TurtleFamily,
+)
 from kgbench.families.comparing import readable
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.families.ontology_answers import answer_axioms, fenced, parse_lines
-from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning.closure import Closure
-from kgbench.vocab import OWL, RDF, RDFS
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import ONTOLOGY, Axiom, axiom, document, in_short, is_regular, triples
 from kgbench.worlds.ontologies import Draft, Recipe

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.api import Outcome
 from kgbench.families import ontology_answers
 from kgbench.families.OwlRepairWorld.judge import inconsistent
-from kgbench.model import Outcome
 from kgbench.worlds.ontologies import RECIPES
 from kgbench.worlds.owl_cases import proves
 from tests.support.ontologies import LEVELS, cases, judged, scores

@@ -19,15 +19,23 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
+from kgbench.api import (
+    Case,
+    Chance,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    TurtleFamily,
+)
 from kgbench.families.ontology_answers import fenced, has_axioms, parse_lines
-from kgbench.model import Case, Executor, Json, Task
 from kgbench.reasoning import implications
 from kgbench.reasoning.closure import MOST_STEPS, Budget, Closure, TooMuchWork
 from kgbench.scoring.agreement import Discrimination, discrimination
 from kgbench.worlds import owl_cases
 from kgbench.worlds.axioms import Axiom, declarations, in_short, is_regular, signature
-from kgbench.worlds.naming import Chance
 from kgbench.worlds.ontologies import Draft, Recipe, label_lines, rules_of
 from kgbench.worlds.owl_cases import drawn_again, proves
 

@@ -13,16 +13,28 @@ from typing import Final, NamedTuple, cast
 
 import pyoxigraph as ox
 
-from kgbench.errors import EvaluationError
+from kgbench.api import (
+    RDF,
+    Case,
+    DrawnFamily,
+    EvaluationError,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    TurtleFamily,
+    Verdict,
+    World,
+    world_of,
+)
 from kgbench.families import frame, queries
 from kgbench.families.comparing import listed
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
 from kgbench.families.sparql import Vocabulary, judge_query, prepare
-from kgbench.model import Case, Executor, Json, Task, TaskModule, Verdict
+from kgbench.model import TaskModule
 from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows
 from kgbench.rdf.triple_terms import OPENS, cells
-from kgbench.vocab import RDF
-from kgbench.worlds.generator import World, check_instances, world_of
+from kgbench.worlds.generator import check_instances
 
 from . import notations, reports
 from .questions import draw_question

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-from kgbench.vocab import RDF
-from kgbench.worlds.generator import Graph, Instance
-from kgbench.worlds.naming import Chance
+from kgbench.api import RDF, Chance, Graph, Instance
 from kgbench.worlds.writing import TARGET
 
 from .reports import TAGS, Recipe, Report, Tag, Term, describe_text, text

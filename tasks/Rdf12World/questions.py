@@ -10,12 +10,10 @@ from typing import Any, Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.errors import TaskError
-from kgbench.vocab import RDFS, XSD
+from kgbench.api import RDFS, XSD, Chance, Graph, Instance, Property, TaskError, World
 from kgbench.worlds import misreadings
-from kgbench.worlds.generator import Graph, Instance, World, label
-from kgbench.worlds.model import NAMESPACE, Property
-from kgbench.worlds.naming import Chance
+from kgbench.worlds.generator import label
+from kgbench.worlds.model import NAMESPACE
 
 from .reports import (
     CONFIDENCE,

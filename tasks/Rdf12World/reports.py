@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
-from kgbench.vocab import RDF, RDFS, XSD
+from kgbench.api import RDF, RDFS, XSD, Chance, Graph, Instance, Property, World, build_graph
 from kgbench.worlds import generator
-from kgbench.worlds.generator import Graph, Instance, World, build_graph
-from kgbench.worlds.model import NAMESPACE, Property
-from kgbench.worlds.naming import Chance, word
+from kgbench.worlds.model import NAMESPACE
+from kgbench.worlds.naming import word
 from kgbench.worlds.writing import PREFIXES as WRITING
 from kgbench.worlds.writing import TARGET
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.api import Outcome
 from kgbench.families.Rdf12World.judge import family
-from kgbench.model import Outcome
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import MEGABYTE, Hostile, patterns
 from tests.execution.judging.hostile_answers import JUDGED

@@ -10,14 +10,11 @@ from collections import Counter
 import pyoxigraph as ox
 import pytest
 
-from kgbench.errors import EvaluationError, TaskError
+from kgbench.api import RDF, EvaluationError, PlainExecutor, TaskError, World
 from kgbench.execution.engines import engine
 from kgbench.families.Rdf12World import judge, notations, questions, reports
 from kgbench.policies.blank_nodes import compare_rows
-from kgbench.testing.executor import PlainExecutor
-from kgbench.vocab import RDF
 from kgbench.worlds import misreadings
-from kgbench.worlds.generator import World
 from tests.support import families
 from tests.support.families import fenced, judged
 

@@ -11,12 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.errors import TaskError
-from kgbench.families import frame
-from kgbench.families.frame import ListedFamily
-from kgbench.model import Case, Executor, Json, Verdict
-from kgbench.scoring.agreement import agreement
-from kgbench.tasks import serialising, texts
+from kgbench.api import Case, Executor, Json, ListedFamily, TaskError, Verdict, agreement, outcome
+from kgbench.tasks import serialising
 
 _NAMESPACE: Final = "https://abc.def/ghi/"
 
@@ -40,7 +36,7 @@ class RdfConnectionExplainStatic(ListedFamily):
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return the only case: the organisational graph in the format of the task."""
         graph_format = parameters["graphFormat"]
-        graph = serialising.in_format(texts.shared("organisation", "graph.ttl"), graph_format)
+        graph = serialising.in_format(self.file("graph.ttl", "organisation"), graph_format)
         return [{"graphFormat": graph_format, "graph": graph}]
 
     def uid(self, data: Mapping[str, Json]) -> str:
@@ -106,7 +102,7 @@ class RdfConnectionExplainStatic(ListedFamily):
             "textShortCountCorrect": right_names,
             "textShortCount": all_names,
         }
-        return Verdict(scores, infos, frame.outcome(answer, usable=bool(listed)))
+        return Verdict(scores, infos, outcome(answer, usable=bool(listed)))
 
     def reference(self, case: Case) -> str:
         """Return the path, one IRI per line."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.api import Outcome, PlainExecutor, Verdict, compare_graphs
 from kgbench.families.RdfConnectionExplainStatic.judge import family
-from kgbench.model import Outcome, Verdict
-from kgbench.scoring.graphs import compare_graphs
-from kgbench.testing.executor import PlainExecutor
 from tests.support.families import cases
 
 EXECUTOR = PlainExecutor()

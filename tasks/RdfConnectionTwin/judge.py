@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from kgbench.families.twins import DelegatingFamily, TwinFamily, source
-from kgbench.model import Json, Task
+from kgbench.api import Json, Task, TwinFamily
+from kgbench.families.twins import DelegatingFamily, source
 from kgbench.tasks import serialising
 from kgbench.tasks.renaming import Source
 

@@ -18,14 +18,22 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.errors import TaskError
-from kgbench.families import frame
-from kgbench.families.frame import DrawnFamily
-from kgbench.model import Case, Executor, Json, Task, Verdict
+from kgbench.api import (
+    RDF,
+    Case,
+    DrawnFamily,
+    Executor,
+    Json,
+    Task,
+    TaskError,
+    Verdict,
+    outcome,
+    serialise,
+)
 from kgbench.scoring.agreement import harmonic
 from kgbench.scoring.similarity import by_length
 from kgbench.tasks import serialising
-from kgbench.vocab import FOAF, RDF
+from kgbench.vocab import FOAF
 
 PEOPLE = "http://example.org/people/"
 
@@ -95,7 +103,7 @@ class FriendGraph:
 
     def written(self, graph_format: str) -> str:
         """Serialise the graph in a format of :mod:`kgbench.tasks.serialising`."""
-        return serialising.serialise(self.triples(), graph_format, _PREFIXES)
+        return serialise(self.triples(), graph_format, _PREFIXES)
 
 
 def shuffled(
@@ -214,7 +222,7 @@ class RdfFriendCount(DrawnFamily):
             "specialFriendsInAnswer": misled,
             "personsInAnswer": named,
         }
-        return Verdict(scores, infos, frame.outcome(answer, usable=bool(named)))
+        return Verdict(scores, infos, outcome(answer, usable=bool(named)))
 
     def guess(self, case: Case, chance: Random) -> str:
         """Return one of the persons at random."""

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.errors import TaskError
+from kgbench.api import PlainExecutor, TaskError, make_task
 from kgbench.families.RdfFriendCount.judge import FriendGraph, family
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
 from tests.support.families import cases
 
 EXECUTOR = PlainExecutor()
@@ -50,7 +49,7 @@ def test_friends_are_the_same_in_every_format() -> None:
 @pytest.mark.parametrize("size", [800, 1000, 2000, 4000, 8000])
 def test_the_prompt_fills_the_size(size: int) -> None:
     """A Turtle prompt has at most the wanted size, with no room for another person."""
-    task = catalogue.make_task("RdfFriendCount", "sized", {"size": size})
+    task = make_task("RdfFriendCount", "sized", {"size": size})
     (case,) = family.cases(task, "test", 0, 1)
     length = len(family.prompt(case))
     assert length <= size < length + 130
@@ -58,7 +57,7 @@ def test_the_prompt_fills_the_size(size: int) -> None:
 
 def test_a_size_that_is_too_small_is_refused() -> None:
     """A size that is too small is refused with the smallest possible one."""
-    task = catalogue.make_task("RdfFriendCount", "small", {"size": 600})
+    task = make_task("RdfFriendCount", "small", {"size": 600})
     with pytest.raises(TaskError, match="needs a size of at least"):
         family.cases(task, "test", 0, 1)
 

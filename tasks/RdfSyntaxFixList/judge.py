@@ -10,13 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.errors import EvaluationError
-from kgbench.families import frame
-from kgbench.families.frame import ListedFamily
-from kgbench.model import Case, Executor, Json, ParsedGraph, Verdict
-from kgbench.scoring.fences import fenced_blocks
-from kgbench.scoring.graphs import compare_graphs
-from kgbench.scoring.similarity import by_block, improvement, ratio
+from kgbench.api import (
+    Case,
+    EvaluationError,
+    Executor,
+    Json,
+    ListedFamily,
+    ParsedGraph,
+    Verdict,
+    compare_graphs,
+    fenced_blocks,
+    outcome,
+    similarity,
+)
+from kgbench.scoring.similarity import by_block, improvement
 from kgbench.tasks import serialising
 from kgbench.tasks.texts import insert_fault
 
@@ -67,8 +74,8 @@ class RdfSyntaxFixList(ListedFamily):
         optimal: str = case.data["optimal"]
         blocks = fenced_blocks(answer)
         document = blocks[0].body.strip() if blocks else ""
-        question_ratio = ratio(case.data["task"].strip(), optimal.strip())
-        answer_ratio = ratio(document, optimal.strip())
+        question_ratio = similarity(case.data["task"].strip(), optimal.strip())
+        answer_ratio = similarity(document, optimal.strip())
         parsed = executor.parse(document, _format(case)) if blocks else ParsedGraph(None, _NO_BLOCK)
         scores = {
             "brevity": by_block(blocks[0].source if blocks else None, answer),
@@ -94,7 +101,7 @@ class RdfSyntaxFixList(ListedFamily):
         return Verdict(
             scores,
             infos,
-            frame.outcome(answer, usable=parsed.triples is not None),
+            outcome(answer, usable=parsed.triples is not None),
             next_prompt=None if kind is None else self._next_prompt(case, kind, parsed),
             feedback=kind,
         )

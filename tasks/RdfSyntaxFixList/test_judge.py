@@ -9,13 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from kgbench.errors import EvaluationError, ResourceError
+from kgbench.api import (
+    Case,
+    EvaluationError,
+    Outcome,
+    PlainExecutor,
+    ResourceError,
+    Verdict,
+    compare_graphs,
+)
 from kgbench.families.RdfSyntaxFixList import judge
 from kgbench.families.RdfSyntaxFixList.judge import family
-from kgbench.model import Case, Outcome, Verdict
-from kgbench.scoring.graphs import compare_graphs
 from kgbench.tasks import texts
-from kgbench.testing.executor import PlainExecutor
 from tests.support.families import cases
 
 EXECUTOR = PlainExecutor()

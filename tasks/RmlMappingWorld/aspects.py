@@ -10,10 +10,9 @@ from datetime import date
 from itertools import product
 from typing import Final, NamedTuple, TypeAlias
 
-from kgbench.vocab import RDF, RDFS, XSD
-from kgbench.worlds.generator import LANGUAGES, OPAQUE, RESOURCE, Graph, Instance
-from kgbench.worlds.model import Property
-from kgbench.worlds.naming import Chance, word
+from kgbench.api import RDF, RDFS, XSD, Chance, Graph, Instance, Property
+from kgbench.worlds.generator import LANGUAGES, OPAQUE, RESOURCE
+from kgbench.worlds.naming import word
 from kgbench.worlds.writing import TARGET
 
 Cell: TypeAlias = "str | int | list[str] | list[dict[str, str]] | None"

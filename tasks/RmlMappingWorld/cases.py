@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from kgbench.worlds.drawing import LevelSheet
-from kgbench.worlds.generator import RESOURCE, Instance, World
-from kgbench.worlds.model import Property
+from kgbench.api import Instance, LevelSheet, Property, World
+from kgbench.worlds.generator import RESOURCE
 
 from . import writing
 from .aspects import (

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kgbench.vocab import RDF
-from kgbench.worlds.generator import LANGUAGES, RESOURCE, Instance
-from kgbench.worlds.model import Property
+from kgbench.api import RDF, Instance, Property
+from kgbench.worlds.generator import LANGUAGES, RESOURCE
 
 from .aspects import (
     BATCH,

@@ -10,16 +10,26 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
+from kgbench.api import (
+    OWL,
+    RDF,
+    RDFS,
+    XSD,
+    Case,
+    DrawnFamily,
+    Json,
+    Task,
+    World,
+    build_graph,
+    serialise,
+    world_of,
+)
 from kgbench.families import frame
-from kgbench.families.frame import DrawnFamily
 from kgbench.families.mapping_answers import MappingFamily, Produced, counts, file_block
 from kgbench.mapping.sources import Data
 from kgbench.mapping.tables import Table
 from kgbench.mapping.vocabularies import FORMULATION_OF
-from kgbench.model import Case, Json, Task
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
-from kgbench.tasks import serialising
-from kgbench.vocab import OWL, RDF, RDFS, XSD
 from kgbench.worlds import generator
 from kgbench.worlds.model import NAMESPACE
 from kgbench.worlds.writing import TARGET
@@ -46,7 +56,7 @@ class RmlMappingWorld(DrawnFamily, MappingFamily):
 
     def draw(self, task: Task, seed: int, number: int) -> Mapping[str, Json]:
         """Draw sources, their graphs, and the mapping."""
-        world, parameters = generator.world_of(task, seed), task.parameters
+        world, parameters = world_of(task, seed), task.parameters
         exercise = sheet(world, parameters["level"], parameters["format"])[number]
         shown, hidden = ([list(row) for row in rows] for rows in exercise.expected)
         return {
@@ -100,13 +110,13 @@ family: Final = RmlMappingWorld(__file__)
 
 
 @lru_cache(maxsize=4)
-def _schema(world: generator.World, extra: tuple[tuple[str, str], ...]) -> str:
+def _schema(world: World, extra: tuple[tuple[str, str], ...]) -> str:
     """Return the schema of a world with further properties, as Turtle."""
-    lines = list(generator.schema(generator.build_graph(world)))
+    lines = list(generator.schema(build_graph(world)))
     for iri, label in extra:
         lines.append(f"<{iri}> <{RDF.type}> <{RDF.Property}> .")
         lines.append(f'<{iri}> <{RDFS.label}> "{label}"@en .')
-    return serialising.serialise(frame.triples(tuple(lines)), "turtle", _PREFIXES)
+    return serialise(frame.triples(tuple(lines)), "turtle", _PREFIXES)
 
 
 def _data(case: Case, name: str) -> Data:

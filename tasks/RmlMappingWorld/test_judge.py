@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from kgbench.api import Outcome
 from kgbench.execution.judging import JudgeRequest, judge_batch
 from kgbench.families.RmlMappingWorld import judge
 from kgbench.families.RmlMappingWorld.aspects import FORMATS
-from kgbench.model import Outcome
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import Hostile
 from tests.support import families

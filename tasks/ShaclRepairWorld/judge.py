@@ -9,14 +9,23 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.errors import EvaluationError
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily, Unreadable
-from kgbench.model import Case, Executor, Json, Task
-from kgbench.tasks import serialising
+from kgbench.api import (
+    Case,
+    DrawnFamily,
+    EvaluationError,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    TurtleFamily,
+    Unreadable,
+    serialise,
+    world_of,
+)
 from kgbench.validation import IllFormedShapes
 from kgbench.validation.foreign import Finding, ForeignShapes
 from kgbench.worlds import shape_cases
-from kgbench.worlds.generator import world_of
 
 _SHOWN: Final = 10  # violations in feedback
 _LISTED: Final = 50  # violations in infos
@@ -34,7 +43,7 @@ class ShaclRepairWorld(DrawnFamily, TurtleFamily):
         level = task.parameters["level"]
         faulty = shape_cases.draw_faulty_graph(world_of(task, seed), level, number)
         graph, repaired = (
-            serialising.serialise(scene.triples, "turtle", shape_cases.PREFIXES)
+            serialise(scene.triples, "turtle", shape_cases.PREFIXES)
             for scene in (faulty.scene, faulty.repaired)
         )
         return {

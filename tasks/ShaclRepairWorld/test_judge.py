@@ -6,8 +6,8 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
+from kgbench.api import Outcome
 from kgbench.families.ShaclRepairWorld import judge
-from kgbench.model import Outcome
 from kgbench.worlds import shape_cases
 from tests.execution.judging import harm
 from tests.execution.judging.hostile import Hostile

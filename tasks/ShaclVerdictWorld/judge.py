@@ -8,13 +8,21 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.families.comparing import compare
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
-from kgbench.model import Case, Executor, Json, Task
-from kgbench.tasks import serialising
+from kgbench.api import (
+    Case,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    TurtleFamily,
+    compare,
+    serialise,
+    world_of,
+)
 from kgbench.vocab import SH
 from kgbench.worlds import shape_cases
-from kgbench.worlds.generator import world_of
 
 _FOCUS: Final = ox.NamedNode(SH.focusNode)
 _COMPONENT: Final = ox.NamedNode(SH.sourceConstraintComponent)
@@ -33,7 +41,7 @@ class ShaclVerdictWorld(DrawnFamily, TurtleFamily):
         faulty = shape_cases.draw_faulty_graph(world_of(task, seed), level, number)
         return {
             "shapes": faulty.rules.text,
-            "graph": serialising.serialise(faulty.scene.triples, "turtle", shape_cases.PREFIXES),
+            "graph": serialise(faulty.scene.triples, "turtle", shape_cases.PREFIXES),
             "violations": [list(pair) for pair in faulty.violations],
         }
 

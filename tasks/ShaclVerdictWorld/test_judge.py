@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.api import Outcome, PlainExecutor
 from kgbench.families.ShaclVerdictWorld import judge
-from kgbench.model import Outcome
-from kgbench.testing.executor import PlainExecutor
 from tests.execution.judging import harm
 from tests.support.families import cases, generated
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kgbench.families.twins import DelegatingFamily, TwinFamily
+from kgbench.api import TwinFamily
+from kgbench.families.twins import DelegatingFamily
 
 
 class Sparql2AnswerTwin(DelegatingFamily, TwinFamily):

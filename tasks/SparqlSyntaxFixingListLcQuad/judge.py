@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.families.queries import QueryFixFamily, Vocabulary
-from kgbench.model import Json
-from kgbench.tasks import texts
+from kgbench.api import Json, QueryFixFamily, Vocabulary
 from kgbench.tasks.texts import insert_fault
 
 _WIKIDATA: Final = {
@@ -31,8 +29,8 @@ class SparqlSyntaxFixingListLcQuad(QueryFixFamily):
 
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return reference queries about the economic graph, each with one syntax error."""
-        graph = texts.shared("economy", "graph.ttl")
-        questions = texts.shared_structure("economy", "questions.json")
+        graph = self.file("graph.ttl", "economy")
+        questions = self.structure("questions.json", "economy")
         by_uid = {question["uid"]: question for question in questions}
         cases = []
         for fault in self.structure("faults.json"):

@@ -6,9 +6,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from kgbench.families.queries import QueryFixFamily
-from kgbench.families.twins import TwinFamily, source
-from kgbench.model import Task
+from kgbench.api import QueryFixFamily, Task, TwinFamily
+from kgbench.families.twins import source
 from kgbench.tasks import catalogue
 from kgbench.tasks.renaming import Source
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from kgbench.api import World
 from kgbench.families.sparql import WritingFamily
 from kgbench.worlds.clauses import Clause, Form, Question
-from kgbench.worlds.generator import World
 from kgbench.worlds.writing import WritingSheet
 
 _COUNTED: Final = "SELECT ?group (COUNT(?x) AS ?number)"

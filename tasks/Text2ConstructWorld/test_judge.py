@@ -6,8 +6,8 @@ What it shares with other families of SPARQL is tested in ``tests/families/test_
 
 from __future__ import annotations
 
+from kgbench.api import PlainExecutor
 from kgbench.families.Text2ConstructWorld.judge import family
-from kgbench.testing.executor import PlainExecutor
 from tests.support.families import cases, fenced
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from kgbench.api import Case, Executor, Json, Verdict, outcome
 from kgbench.datasets.text2kgbench_prompts import installed_wording
-from kgbench.families import frame, text2kg
+from kgbench.families import text2kg
 from kgbench.families.text2kg import Text2KGFamily, content_of
-from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.scoring import stems
 from kgbench.scoring.fact_extraction import own_scores, published_scores
 from kgbench.scoring.ontology_facts import Fact
@@ -64,7 +64,7 @@ class Text2KG(Text2KGFamily):
             "lines": parsed.lines,
             "unparsedLines": parsed.unparsed,
         }
-        return Verdict(scores, infos, frame.outcome(answer, usable=bool(parsed.triples)))
+        return Verdict(scores, infos, outcome(answer, usable=bool(parsed.triples)))
 
     def recorded_case(self, case: Case, infos: Sequence[Mapping[str, Json]]) -> Case:
         """Return ``case`` with the cleaning that an evaluation pass recorded in the ``infos``.

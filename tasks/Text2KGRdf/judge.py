@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kgbench.families import frame, text2kg
+from kgbench.api import Case, Executor, Json, Verdict, fenced_blocks, outcome
+from kgbench.families import text2kg
 from kgbench.families.text2kg import Text2KGFamily, content_of
 from kgbench.families.text2kg_turtle import (
     read_facts,
@@ -18,10 +19,8 @@ from kgbench.families.text2kg_turtle import (
     written_facts,
     written_ontology,
 )
-from kgbench.model import Case, Executor, Json, Verdict
 from kgbench.rdf import storable
 from kgbench.scoring.fact_extraction import own_scores, published_scores
-from kgbench.scoring.fences import fenced_blocks
 
 _LONGEST_MESSAGE: Final = 500
 
@@ -61,7 +60,7 @@ class Text2KGRdf(Text2KGFamily):
         }
         if parsed.error is not None:
             infos["syntaxError"] = parsed.error[:_LONGEST_MESSAGE]
-        return Verdict(scores, infos, frame.outcome(answer, usable=bool(facts.triples)))
+        return Verdict(scores, infos, outcome(answer, usable=bool(facts.triples)))
 
     def reference(self, case: Case) -> str:
         """Return the expected facts that the ontology can express, in Turtle."""

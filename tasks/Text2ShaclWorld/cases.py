@@ -14,10 +14,8 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
+from kgbench.api import Chance, Sheet, World
 from kgbench.worlds import trial_changes
-from kgbench.worlds.drawing import Sheet
-from kgbench.worlds.generator import World
-from kgbench.worlds.naming import Chance
 from kgbench.worlds.rule_kinds import KINDS
 from kgbench.worlds.rules import NoRule, Rule, RuleContext
 from kgbench.worlds.scene_changes import Change

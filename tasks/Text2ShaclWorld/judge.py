@@ -9,14 +9,24 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.errors import TaskError
-from kgbench.families.frame import DrawnFamily, Feedback, Score, TurtleFamily
-from kgbench.model import Case, Executor, Json, Task
+from kgbench.api import (
+    Case,
+    DrawnFamily,
+    Executor,
+    Feedback,
+    Json,
+    Score,
+    Task,
+    TaskError,
+    TurtleFamily,
+    World,
+    world_of,
+)
 from kgbench.scoring.agreement import Discrimination, discrimination
 from kgbench.tasks.graphs import world_schema
 from kgbench.validation import IllFormedShapes
 from kgbench.validation.foreign import ForeignShapes
-from kgbench.worlds.generator import World, world_of, world_of_name
+from kgbench.worlds.generator import world_of_name
 from kgbench.worlds.model import load_model
 from kgbench.worlds.shape_cases import rule_set_of_draw
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from kgbench.api import Outcome
 from kgbench.execution.judging import JudgeRequest, judge_batch
 from kgbench.families.Text2ShaclWorld.judge import family
-from kgbench.model import Outcome
 from tests.execution.judging import harm
 from tests.execution.judging.harm import URL
 from tests.execution.judging.hostile import Hostile, patterns

@@ -10,13 +10,10 @@ from dataclasses import replace
 import pyoxigraph as ox
 import pytest
 
-from kgbench.errors import TaskError
+from kgbench.api import OWL, RDFS, Outcome, TaskError, World
 from kgbench.families.Text2ShaclWorld import cases as trials
 from kgbench.families.Text2ShaclWorld import judge
-from kgbench.model import Outcome
-from kgbench.vocab import OWL, RDFS
 from kgbench.worlds import generator, shape_cases
-from kgbench.worlds.generator import World
 from tests.support import families, pyshacl_oracle
 from tests.support.families import cases, fenced
 

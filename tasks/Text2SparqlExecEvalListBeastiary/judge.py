@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kgbench.api import Json, QueryFamily, Vocabulary
 from kgbench.families.graph_info import shown_parts
-from kgbench.families.queries import QueryFamily, Vocabulary
-from kgbench.model import Json
-from kgbench.tasks import bestiary, serialising, texts
+from kgbench.tasks import bestiary, serialising
 
 
 class Text2SparqlExecEvalListBeastiary(QueryFamily):
@@ -20,7 +19,7 @@ class Text2SparqlExecEvalListBeastiary(QueryFamily):
 
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return questions about the bestiary, which is an installed graph."""
-        schema = texts.shared("bestiary", "schema.ttl")
+        schema = self.file("schema.ttl", "bestiary")
         prefixes = {**serialising.declared_prefixes(schema), **bestiary.PREFIXES}
         return [
             {
@@ -29,7 +28,7 @@ class Text2SparqlExecEvalListBeastiary(QueryFamily):
                 "prefixes": dict(bestiary.PREFIXES),
                 **shown_parts(parameters, question, "bestiary", prefixes),
             }
-            for question in texts.shared_structure("bestiary", "questions.json")
+            for question in self.structure("questions.json", "bestiary")
         ]
 
 

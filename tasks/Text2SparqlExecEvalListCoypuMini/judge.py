@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kgbench.api import Json, QueryFamily, Vocabulary
 from kgbench.families.graph_info import shown_parts
-from kgbench.families.queries import QueryFamily, Vocabulary
-from kgbench.model import Json
-from kgbench.tasks import serialising, texts
+from kgbench.tasks import serialising
 
 
 class Text2SparqlExecEvalListCoypuMini(QueryFamily):
@@ -19,9 +18,9 @@ class Text2SparqlExecEvalListCoypuMini(QueryFamily):
 
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return questions about the graph, which each case contains."""
-        graph = texts.shared("economy", "graph.ttl")
+        graph = self.file("graph.ttl", "economy")
         prefixes = {
-            **serialising.declared_prefixes(texts.shared("economy", "schema.ttl")),
+            **serialising.declared_prefixes(self.file("schema.ttl", "economy")),
             **serialising.declared_prefixes(graph),
         }
         return [
@@ -30,7 +29,7 @@ class Text2SparqlExecEvalListCoypuMini(QueryFamily):
                 "graph": graph,
                 **shown_parts(parameters, question, "economy", prefixes, graph),
             }
-            for question in texts.shared_structure("economy", "questions.json")
+            for question in self.structure("questions.json", "economy")
         ]
 
 

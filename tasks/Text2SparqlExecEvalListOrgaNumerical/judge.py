@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.families.queries import QueryFamily, Vocabulary
-from kgbench.model import Json
-from kgbench.tasks import renaming, texts
+from kgbench.api import Json, QueryFamily, Vocabulary
+from kgbench.tasks import renaming
 
 
 class Text2SparqlExecEvalListOrgaNumerical(QueryFamily):
@@ -18,7 +17,7 @@ class Text2SparqlExecEvalListOrgaNumerical(QueryFamily):
 
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return questions; each case contains the graph and the table of the numbers."""
-        turtle = texts.shared("organisation", "graph.ttl")
+        turtle = self.file("graph.ttl", "organisation")
         numbers = renaming.number_names(turtle)
         graph = renaming.translate_names(turtle, numbers)
         return [
@@ -29,7 +28,7 @@ class Text2SparqlExecEvalListOrgaNumerical(QueryFamily):
                 "graphTurtle": graph,
                 "entityHelpCsv": renaming.table(numbers),
             }
-            for question in texts.shared_structure("organisation", "questions.json")
+            for question in self.structure("questions.json", "organisation")
         ]
 
 

@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.families.queries import QueryFamily, Vocabulary
-from kgbench.model import Json
-from kgbench.tasks import texts
+from kgbench.api import Json, QueryFamily, Vocabulary
 
 
 class Text2SparqlExecEvalListOrganizational(QueryFamily):
@@ -18,8 +16,8 @@ class Text2SparqlExecEvalListOrganizational(QueryFamily):
 
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return questions about the graph, which each case contains."""
-        graph = texts.shared("organisation", "graph.ttl")
-        questions = texts.shared_structure("organisation", "questions.json")
+        graph = self.file("graph.ttl", "organisation")
+        questions = self.structure("questions.json", "organisation")
         return [{**question, "graphTurtle": graph} for question in questions]
 
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from kgbench.families.queries import QueryFamily
-from kgbench.families.twins import TwinFamily, questions
-from kgbench.model import Json, Task
+from kgbench.api import Json, QueryFamily, Task, TwinFamily
+from kgbench.families.twins import questions
 from kgbench.tasks import bestiary_twins, catalogue
 from kgbench.tasks.renaming import Source
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
+from kgbench.api import Case, Executor, Verdict
 from kgbench.families import queries
 from kgbench.families.sparql import SparqlFamily, judge_query
-from kgbench.model import Case, Executor, TaskModule, Verdict
+from kgbench.model import TaskModule
 
 
 class Text2SparqlWorld(SparqlFamily):

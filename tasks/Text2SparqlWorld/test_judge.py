@@ -9,9 +9,9 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
+from kgbench.api import PlainExecutor
 from kgbench.families.Text2SparqlWorld.judge import family
 from kgbench.tasks import graphs
-from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds import questions
 from tests.support.families import cases
 

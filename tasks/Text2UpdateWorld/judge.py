@@ -13,9 +13,9 @@ from typing import Final
 
 import pyoxigraph as ox
 
+from kgbench.api import RDF
 from kgbench.families.sparql import WritingFamily
 from kgbench.policies.blank_nodes import Row
-from kgbench.vocab import RDF
 from kgbench.worlds.clauses import Form
 from kgbench.worlds.generator import literal
 from kgbench.worlds.writing import Row as Written

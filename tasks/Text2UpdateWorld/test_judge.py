@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from kgbench.api import PlainExecutor
 from kgbench.families.Text2UpdateWorld.judge import family
 from kgbench.tasks import graphs
-from kgbench.testing.executor import PlainExecutor
 from kgbench.worlds.generator import RESOURCE
 from kgbench.worlds.writing import PREFIXES
 from tests.support.families import cases, fenced

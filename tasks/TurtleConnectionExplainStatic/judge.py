@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from kgbench.api import Case, Executor, Verdict
 from kgbench.families.twins import FirstGeneration
-from kgbench.model import Case, Executor, Verdict
 
 
 class TurtleConnectionExplainStatic(FirstGeneration):

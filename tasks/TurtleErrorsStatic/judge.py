@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.families import frame, tolerant_parsing
-from kgbench.families.frame import ListedFamily
-from kgbench.model import Case, Executor, Json, Verdict
-from kgbench.scoring.agreement import Agreement
-from kgbench.scoring.graphs import compare_graphs
-from kgbench.scoring.similarity import ratio
-from kgbench.tasks import texts
+from kgbench.api import (
+    Agreement,
+    Case,
+    Executor,
+    Json,
+    ListedFamily,
+    Verdict,
+    compare_graphs,
+    outcome,
+    similarity,
+)
+from kgbench.families import tolerant_parsing
 
 # The faults of the only case; each fits exactly one place of the organisational graph.
 _FAULTS: Final = (
@@ -32,7 +37,7 @@ class TurtleErrorsStatic(ListedFamily):
 
     def listed(self, parameters: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return the only case."""
-        optimal = texts.shared("organisation", "graph.ttl")
+        optimal = self.file("graph.ttl", "organisation")
         faulty = optimal
         for find, put in _FAULTS:
             assert faulty.count(find) == 1
@@ -52,9 +57,9 @@ class TurtleErrorsStatic(ListedFamily):
         answer = answers[-1]
         expected_triples = tolerant_parsing.expected_triples(case, executor)
         optimal: str = case.data["optimal"]
-        question = ratio(case.data["task"].strip(), optimal.strip())
+        question = similarity(case.data["task"].strip(), optimal.strip())
         repaired = tolerant_parsing.parse(answer, executor)
-        raw = ratio(repaired.text.strip(), optimal)
+        raw = similarity(repaired.text.strip(), optimal)
         nothing = Agreement(0.0, 0.0, 0.0)
         content = (
             compare_graphs(expected_triples, repaired.triples) if repaired.triples else nothing
@@ -74,7 +79,7 @@ class TurtleErrorsStatic(ListedFamily):
             "removedLines": repaired.lines,
             "syntaxError": repaired.error,
         }
-        return Verdict(scores, infos, frame.outcome(answer, usable=bool(repaired.triples)))
+        return Verdict(scores, infos, outcome(answer, usable=bool(repaired.triples)))
 
     def reference(self, case: Case) -> str:
         """Return the correct document."""

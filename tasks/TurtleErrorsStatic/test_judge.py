@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.errors import EvaluationError
+from kgbench.api import EvaluationError, Outcome, PlainExecutor, Verdict, make_case
 from kgbench.families.TurtleErrorsStatic.judge import family
-from kgbench.model import Outcome, Verdict
-from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
 from tests.support.families import only_case
 
 EXECUTOR = PlainExecutor()
@@ -63,6 +60,6 @@ def test_more_triples_than_asked_for() -> None:
 
 def test_published_cases_without_their_document() -> None:
     """A case whose correct document was not published cannot be judged, and the error says so."""
-    case = catalogue.make_case("llm-kg-bench-1", family.NAME, {}, {"task": "x"})
+    case = make_case("llm-kg-bench-1", family.NAME, {}, {"task": "x"})
     with pytest.raises(EvaluationError, match="it was not published"):
         family.judge(case, ["x"], EXECUTOR)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
+from kgbench.api import Case
 from kgbench.families.twins import FirstGeneration
-from kgbench.model import Case
 
 
 class TurtleFriendCount(FirstGeneration):

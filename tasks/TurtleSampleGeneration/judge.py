@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.families import frame, tolerant_parsing
-from kgbench.families.frame import ListedFamily
-from kgbench.model import Case, Executor, Json, Verdict
+from kgbench.api import RDF, Case, Executor, Json, ListedFamily, Verdict, outcome
+from kgbench.families import tolerant_parsing
 from kgbench.scoring.agreement import agreement_of_error
 from kgbench.scoring.graphs import terms
-from kgbench.vocab import FOAF, RDF
+from kgbench.vocab import FOAF
 
 _FEWEST: Final = 2  # persons that each person has to know
 _TYPE, _PERSON, _KNOWS = f"<{RDF.type}>", f"<{FOAF.Person}>", f"<{FOAF.knows}>"
@@ -60,7 +59,7 @@ class TurtleSampleGeneration(ListedFamily):
             "removedLines": repaired.lines,
             "syntaxError": repaired.error,
         }
-        return Verdict(scores, infos, frame.outcome(answer, usable=bool(repaired.triples)))
+        return Verdict(scores, infos, outcome(answer, usable=bool(repaired.triples)))
 
     def reference(self, case: Case) -> str:
         """Return a ring of persons, each of whom knows the next two."""

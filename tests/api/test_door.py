@@ -16,7 +16,9 @@ from kgbench import api
 from kgbench.testing import scaffold
 
 MOST = 120
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+BESIDE = 164  # names of kgbench that own families import beside the door; never more
 ROW = re.compile(r"^\| ([a-z ]+) \| (`.*`) \|$", re.MULTILINE)
 BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = ("new-task-class.md", "new-connector.md", "new-data-set.md")
@@ -29,6 +31,24 @@ def imported(text: str) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom):
             names = [str(node.module)]
         yield from (name for name in names if name.partition(".")[0] == "kgbench")
+
+
+def test_families_take_by_the_door_what_it_has() -> None:
+    """No family imports a name of the door from its place, and few names are beside the door."""
+    beside = {
+        (str(node.module), alias.name): path.relative_to(ROOT)
+        for path in (ROOT / "tasks").rglob("*.py")
+        if not path.name.startswith("test_")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).startswith("kgbench.")
+        and node.module != "kgbench.api"
+        for alias in node.names
+    }
+
+    places = set(api._PLACES.values())
+    assert not {f"{path}: {name}" for name, path in beside.items() if name in places}
+    assert len(beside) == BESIDE
 
 
 def test_every_name_is_there_and_listed() -> None:

@@ -21,7 +21,10 @@ HEAVY = (
 
 
 def test_imports_lead_downwards(repository):
-    """No module imports a part that comes later in the order of layers."""
+    """No module imports a part that comes later in the order of layers.
+
+    Folders of families import the door, which loads only the names that they use.
+    """
     rooms = [(path, house.room_of(path)) for path in sorted(house.PACKAGE.rglob("*.py"))]
     families = sorted((repository / "tasks").glob("*/*.py"))
     rooms += [(path, "families") for path in families if not path.name.startswith("test_")]
@@ -32,6 +35,7 @@ def test_imports_lead_downwards(repository):
         if mine
         and {mine, name} <= set(FLOORS)
         and name != mine
+        and (path not in families or name != "api")
         and FLOORS.index(name) > FLOORS.index(mine)
     ]
 

@@ -19,7 +19,7 @@ from kgbench.importers.text2kgbench_responses import response_sets
 from kgbench.model import Case, Executor
 from kgbench.scoring import stems
 from kgbench.scoring.fact_extraction import published_scores
-from kgbench.scoring.relation_triples import parse
+from kgbench.scoring.facts import parse
 from kgbench.tasks import catalogue
 
 GOAL = "at least 2,000/s"

@@ -51,7 +51,7 @@ from kgbench.tasks.serialising import serialise as serialise
 from kgbench.scoring.agreement import Agreement as Agreement
 from kgbench.scoring.agreement import agreement as agreement
 from kgbench.families.comparing import compare as compare
-from kgbench.scoring.graphs import compare_graphs as compare_graphs
+from kgbench.scoring.agreement import compare_graphs as compare_graphs
 from kgbench.scoring.agreement import compare_sets as compare_sets
 from kgbench.scoring.fences import fenced_blocks as fenced_blocks
 from kgbench.policies.policy import policy as policy

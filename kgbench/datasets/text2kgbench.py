@@ -16,7 +16,7 @@ from pathlib import Path
 from kgbench.datasets import home, json_files
 from kgbench.errors import ImportRefused, TaskError
 from kgbench.model import Json
-from kgbench.scoring.ontology_facts import Concept, Fact, Ontology, Relation
+from kgbench.scoring.facts import Concept, Fact, Ontology, Relation
 
 NAME = "text2kgbench"
 COLLECTIONS = {"wikidata_tekgen": "wikidata", "dbpedia_webnlg": "dbpedia"}

@@ -23,7 +23,7 @@ from kgbench.datasets import home, json_files, text2kgbench
 from kgbench.datasets.text2kgbench import EMBEDDED, Part, Sentence
 from kgbench.errors import TaskError
 from kgbench.model import Json
-from kgbench.scoring.ontology_facts import Fact, Ontology, Relation
+from kgbench.scoring.facts import Fact, Ontology, Relation
 
 Wording: TypeAlias = tuple[str, ...]
 """The texts before concepts, relations, example, its facts and test sentence, and the end."""

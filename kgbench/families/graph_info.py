@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from kgbench.model import Json
 from kgbench.rdf import digest
-from kgbench.scoring.query_names import names
+from kgbench.scoring.result_sets import names
 from kgbench.tasks import serialising, texts
 from kgbench.vocab import RDF, RDFS
 

@@ -21,7 +21,7 @@ from kgbench.model import Case, Executor, Json, Outcome, QueryResult, Task, Verd
 from kgbench.scoring import result_sets
 from kgbench.scoring.agreement import Agreement, compare_sets
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.scoring.query_names import compare_names
+from kgbench.scoring.result_sets import compare_names
 from kgbench.tasks import graphs, serialising, texts
 from kgbench.tasks.typed_answers import graph_text
 from kgbench.vocab import OWL, RDF, RDFS, XSD

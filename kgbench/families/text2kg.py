@@ -37,14 +37,7 @@ from kgbench.model import Case, Json, Task
 from kgbench.on_demand import OnDemand
 from kgbench.rdf import digest
 from kgbench.scoring import stems
-from kgbench.scoring.ontology_facts import (
-    Fact,
-    Ontology,
-    Relation,
-    facts_from,
-    facts_json,
-    ontology_from,
-)
+from kgbench.scoring.facts import Fact, Ontology, Relation, facts_from, facts_json, ontology_from
 from kgbench.tasks import catalogue, texts
 
 _WORD = re.compile(r"\w+")

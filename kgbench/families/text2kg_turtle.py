@@ -18,8 +18,7 @@ from urllib.parse import quote, unquote
 import pyoxigraph as ox
 
 from kgbench.rdf import storable, string
-from kgbench.scoring.ontology_facts import Fact, Ontology
-from kgbench.scoring.relation_triples import Triple
+from kgbench.scoring.facts import Fact, Ontology, Triple
 from kgbench.scoring.stems import folded
 from kgbench.vocab import OWL, RDF, RDFS
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor
-from kgbench.scoring.graphs import with_uniform_blank_nodes
+from kgbench.scoring.agreement import with_uniform_blank_nodes
 from kgbench.scoring.similarity import ratio
 
 MOST_REMOVED: Final = 500  # lines; a text with more faulty lines is not Turtle

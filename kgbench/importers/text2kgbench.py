@@ -39,7 +39,7 @@ from kgbench.importers.text2kgbench_responses import (
 )
 from kgbench.model import Call, Case, Dialogue, Evaluation, Reply, Task, Turn
 from kgbench.on_demand import Repeatable
-from kgbench.scoring.relation_triples import parse
+from kgbench.scoring.facts import parse
 from kgbench.software import Software
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block, Store

@@ -19,7 +19,7 @@ from kgbench.datasets import json_files
 from kgbench.errors import ImportRefused
 from kgbench.importers.text2kgbench_catalogue import Problem
 from kgbench.model import Json
-from kgbench.scoring.relation_triples import CLEANINGS, Triple, cleanings_of
+from kgbench.scoring.facts import CLEANINGS, Triple, cleanings_of
 
 METRICS = (
     "precision",
@@ -41,7 +41,7 @@ class Response:
     """A stored response; ``metrics`` and ``facts`` are ``None`` if they were not published.
 
     ``cleaning`` is the way in which the parts of facts were cleaned (a name in
-    :data:`~kgbench.scoring.relation_triples.CLEANINGS`), ``None`` without facts. ``differs`` is
+    :data:`~kgbench.scoring.facts.CLEANINGS`), ``None`` without facts. ``differs`` is
     true if no cleaning of ``text`` gives ``facts``. ``decimals`` is the number of decimals of
     metrics that were published rounded, as text, else ``None``.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kgbench.model import Dialogue, Evaluation
 from kgbench.rdf import double
 from kgbench.record import schema
-from kgbench.scoring.relation_triples import CLEANINGS
+from kgbench.scoring.facts import CLEANINGS
 
 _IRIS = ("dialogue", "model", "task", "case")
 

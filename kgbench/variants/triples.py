@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import pyoxigraph as ox
 
 from kgbench.characters import BOM
-from kgbench.scoring import graphs, result_sets
+from kgbench.scoring import agreement, result_sets
 from kgbench.vocab import XSD
 
 Triple: TypeAlias = tuple[str, str, str]
@@ -53,7 +53,7 @@ def read(text: str, media: str = "turtle") -> tuple[Triple, ...]:
         return match.group() if label is None else labels.setdefault(label, f"_:b{len(labels)}")
 
     parsed_triples = {
-        tuple(graphs.terms(_LABEL.sub(relabelled, line) if "_:" in line else line))
+        tuple(agreement.terms(_LABEL.sub(relabelled, line) if "_:" in line else line))
         for line in content.split("\n")[:-1]
     }
     return tuple(sorted((s, p, o) for s, p, o in parsed_triples))

@@ -24,7 +24,7 @@ from kgbench.api import (
     similarity,
 )
 from kgbench.families import tolerant_parsing
-from kgbench.scoring.graphs import Terms, terms
+from kgbench.scoring.agreement import Terms, terms
 from kgbench.scoring.result_sets import term_value
 from kgbench.vocab import SCHEMA
 

@@ -16,8 +16,7 @@ from kgbench.families import text2kg
 from kgbench.families.text2kg import Text2KGFamily, content_of
 from kgbench.scoring import stems
 from kgbench.scoring.fact_extraction import own_scores, published_scores
-from kgbench.scoring.ontology_facts import Fact
-from kgbench.scoring.relation_triples import CLEANINGS, parse
+from kgbench.scoring.facts import CLEANINGS, Fact, parse
 
 _ROUNDING_ERROR: Final = 0.005 + 1e-9  # published values have two decimals
 

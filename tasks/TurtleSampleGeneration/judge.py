@@ -12,8 +12,7 @@ from typing import Final
 
 from kgbench.api import RDF, Case, Executor, Json, ListedFamily, Verdict, outcome
 from kgbench.families import tolerant_parsing
-from kgbench.scoring.agreement import agreement_of_error
-from kgbench.scoring.graphs import terms
+from kgbench.scoring.agreement import agreement_of_error, terms
 from kgbench.vocab import FOAF
 
 _FEWEST: Final = 2  # persons that each person has to know

@@ -23,7 +23,7 @@ from kgbench.families.text2kg_turtle import read_facts, written_facts, written_o
 from kgbench.families.Text2KGRdf.judge import family as text2kg_rdf
 from kgbench.importers.text2kgbench_catalogue import part_task
 from kgbench.model import Case, Outcome
-from kgbench.scoring.ontology_facts import Concept, Fact, Ontology, Relation, facts_json
+from kgbench.scoring.facts import Concept, Fact, Ontology, Relation, facts_json
 from kgbench.tasks import catalogue
 from kgbench.testing.executor import PlainExecutor
 from tests.support import text2kg_data

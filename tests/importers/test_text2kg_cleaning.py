@@ -24,7 +24,7 @@ from kgbench.importers.text2kgbench_catalogue import part_task
 from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.scoring import stems
-from kgbench.scoring.relation_triples import CLEANINGS, cleanings_of, parse
+from kgbench.scoring.facts import CLEANINGS, cleanings_of, parse
 from kgbench.store.embedded import EmbeddedStore
 from tests.support import text2kg_data
 from tests.support.reevaluating import reevaluate

@@ -15,7 +15,7 @@ from kgbench.scoring.fact_extraction import (
     own_scores,
     published_scores,
 )
-from kgbench.scoring.ontology_facts import (
+from kgbench.scoring.facts import (
     Concept,
     Fact,
     Ontology,
@@ -23,8 +23,8 @@ from kgbench.scoring.ontology_facts import (
     facts_from,
     facts_json,
     ontology_from,
+    parse,
 )
-from kgbench.scoring.relation_triples import parse
 
 ONTOLOGY = Ontology(
     "o",

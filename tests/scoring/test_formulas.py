@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.scoring.aggregation import aggregate
-from kgbench.scoring.agreement import agreement, compare_sets, harmonic
-from kgbench.scoring.graphs import compare_graphs, line_set, terms, with_uniform_blank_nodes
+from kgbench.scoring.agreement import (
+    agreement,
+    compare_graphs,
+    compare_sets,
+    harmonic,
+    line_set,
+    terms,
+    with_uniform_blank_nodes,
+)
 from kgbench.scoring.similarity import by_blanks, by_block, by_length, improvement, ratio
 
 # Shares of counts: 0, or large enough that the product of two of them keeps its digits.

@@ -19,18 +19,11 @@ from kgbench.families import text2kg_turtle
 from kgbench.families.ClaimCheckWorld import judge as claims
 from kgbench.families.RdfFriendCount.judge import _PERSON
 from kgbench.rdf import string
-from kgbench.scoring import (
-    graphs,
-    mentions,
-    relation_triples,
-    result_sets,
-    single_words,
-    stems,
-)
+from kgbench.scoring import agreement, fact_extraction, facts, result_sets, single_words, stems
+from kgbench.scoring.facts import Ontology
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.scoring.ontology_facts import Ontology
-from kgbench.scoring.query_names import _tokens as tokens
-from kgbench.scoring.query_names import names
+from kgbench.scoring.result_sets import _tokens as tokens
+from kgbench.scoring.result_sets import names
 from kgbench.tasks import catalogue
 
 LENGTH = 300_000  # characters; a quadratic function takes an hour for them
@@ -59,15 +52,18 @@ TARGETS: dict[str, Callable[[str], object]] = {
     "fences": fenced_blocks,
     "fence margins": lambda text: fenced_blocks(f"{text[:300_000]}```\n{text}\n```"),
     "answer lists": lambda text: result_sets.comparisons(["1"], text),
-    "facts": relation_triples.parse,
+    "facts": facts.parse,
     "names in queries": lambda text: names(text, {"": "https://abc.def/ghi/"}),
     "result sets": lambda text: result_sets.term_value(f'"{text}"', {}),
-    "graphs": lambda text: graphs.with_uniform_blank_nodes(
+    "graphs": lambda text: agreement.with_uniform_blank_nodes(
         f"_:a <http://e.org/b> {string(text)} ."
     ),
     "stems": stems.stemmed,
-    "mentions": lambda text: mentions.MentionedIn("A short sentence.").mentions(text),
-    "dates and numbers": lambda text: (mentions.is_date(f"1 {text}"), mentions.is_number(text)),
+    "mentions": lambda text: fact_extraction.MentionedIn("A short sentence.").mentions(text),
+    "dates and numbers": lambda text: (
+        fact_extraction.is_date(f"1 {text}"),
+        fact_extraction.is_number(text),
+    ),
     "local names": lambda text: text2kg_turtle.read_facts(
         [f"<http://e.org/{_in_iri(text)}> <http://e.org/p> <http://e.org/{_in_iri(text)}> ."],
         Ontology("o", "O", (), ()),
@@ -147,4 +143,4 @@ def test_accents_go_as_from_the_whole_text(text: str) -> None:
     """Removing accents character by character gives the same as for the whole text."""
     decomposed = unicodedata.normalize("NFKD", text)
     whole = "".join(c for c in decomposed if not unicodedata.combining(c))
-    assert mentions._without_accents(text) == whole
+    assert fact_extraction._without_accents(text) == whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.scoring.mentions import MentionedIn, is_date, is_number
+from kgbench.scoring.fact_extraction import MentionedIn, is_date, is_number
 
 OPENED = "It opened on 13 June 1899."
 IN_DIGITS = "It opened on 3/6/1899."

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.scoring import result_sets
-from kgbench.scoring.query_names import compare_names, names
+from kgbench.scoring.result_sets import compare_names, names
 
 GHI = {"": "https://abc.def/ghi/", "org": "http://www.w3.org/ns/org#"}
 

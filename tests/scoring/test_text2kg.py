@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 
 from kgbench.errors import EvaluationError
 from kgbench.scoring import stems
-from kgbench.scoring.fact_extraction import own_scores, published_scores
-from kgbench.scoring.mentions import MentionedIn
-from kgbench.scoring.ontology_facts import (
-    Concept,
-    Fact,
-    Ontology,
-    Relation,
-)
-from kgbench.scoring.relation_triples import parse
+from kgbench.scoring.fact_extraction import MentionedIn, own_scores, published_scores
+from kgbench.scoring.facts import Concept, Fact, Ontology, Relation, parse
 
 PUBLISHED = re.compile(r"(\w+)\(([^,]+),([^)]+)\)")
 ONTOLOGY = Ontology(

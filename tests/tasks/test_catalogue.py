@@ -10,7 +10,7 @@ import pytest
 
 from kgbench.errors import ResourceError, TaskError
 from kgbench.model import Parameter
-from kgbench.scoring.relation_triples import CLEANINGS
+from kgbench.scoring.facts import CLEANINGS
 from kgbench.tasks import catalogue, declaration
 from kgbench.tasks.declaration import normalised
 

@@ -18,7 +18,7 @@ import kgbench.api as kb
 from kgbench.datasets import installers
 from kgbench.model import TaskModule
 from kgbench.plugins.agents import graph_agents, graph_tools
-from kgbench.scoring import query_names
+from kgbench.scoring import result_sets
 from kgbench.tasks import bestiary, texts, typed_answers
 from kgbench.tool_calls import ToolOutcome
 from kgbench.tools import arguments, wording
@@ -237,7 +237,7 @@ def _query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
     """Return the IRIs that a query names, in full or by a prefix that is known or declared."""
     namespaces = {**prefixes, "rdf": str(RDF), **dict(_PREFIX.findall(query))}
     iris = set()
-    for name in query_names.names(query, {}):
+    for name in result_sets.names(query, {}):
         prefix, _, local = name.partition(":")
         if name.startswith("<"):
             iris.add(name[1:-1])

@@ -15,7 +15,7 @@ from docs.reference_pages import changed_answers
 from docs.reference_pages.changed_answers import CHANGES, Rate
 from kgbench.model import Case
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from tests.support.answer_mutants.answers import FAMILIES, Family, cases_of
 
 NUMBER = 200  # at most, of a kind and level

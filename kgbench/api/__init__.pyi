@@ -62,22 +62,22 @@ from kgbench.scoring.similarity import ratio as similarity
 from kgbench.worlds.naming import Chance as Chance
 from kgbench.worlds.generator import Graph as Graph
 from kgbench.worlds.generator import Instance as Instance
-from kgbench.worlds.drawing import LevelSheet as LevelSheet
+from kgbench.worlds.generator import LevelSheet as LevelSheet
 from kgbench.worlds.model import Property as Property
-from kgbench.worlds.drawing import Sheet as Sheet
+from kgbench.worlds.generator import Sheet as Sheet
 from kgbench.worlds.generator import World as World
 from kgbench.worlds.generator import build_graph as build_graph
-from kgbench.worlds.drawing import first_drawn as first_drawn
+from kgbench.worlds.generator import first_drawn as first_drawn
 from kgbench.worlds.generator import world_of as world_of
 
 # tests
-from kgbench.testing.scores import Example as Example
-from kgbench.testing.executor import PlainExecutor as PlainExecutor
-from kgbench.testing.scores import Scored as Scored
+from kgbench.testing.judging import Example as Example
+from kgbench.testing.judging import PlainExecutor as PlainExecutor
+from kgbench.testing.judging import Scored as Scored
 from kgbench.testing.contract import check_task_class as check_task_class
-from kgbench.testing.scores import example as example
+from kgbench.testing.judging import example as example
 from kgbench.testing.hostile import answers as hostile_answers
-from kgbench.testing.scores import score as score
+from kgbench.testing.judging import score as score
 
 # connectors
 from kgbench.model import ModelSetup as ModelSetup

@@ -11,7 +11,7 @@ import typer
 from kgbench.cli import options
 from kgbench.cli.messages import count, report
 from kgbench.cli.progress import progress
-from kgbench.variants.kinds import VariantKind
+from kgbench.variants import VariantKind
 
 if TYPE_CHECKING:
     from kgbench.reevaluation.comparison import ReevaluationResult

@@ -251,11 +251,13 @@ def encrypt(
     Keys, stores, configurations and code are never encrypted.
     """
     from kgbench.errors import ResourceError
-    from kgbench.tasks import class_files, encryption, keys
+    from kgbench.tasks import class_files, encryption
 
-    key = keys.published_key() if published else keys.user_key()
+    key = encryption.published_key() if published else encryption.user_key()
     if key is None:
-        raise ResourceError(f"there is no key: set {keys.VARIABLE}, or name a file by --key-file")
+        raise ResourceError(
+            f"there is no key: set {encryption.VARIABLE}, or name a file by --key-file"
+        )
     files = class_files.data_files(paths, [key])
     if dry_run or not yes:
         for path in files:
@@ -271,9 +273,11 @@ def encrypt(
 @group.command("decrypt")
 def decrypt(paths: _Files, key_file: options.KeyFile = None) -> None:
     """Decrypt task files: each FILE.enc becomes FILE again."""
-    from kgbench.tasks import encryption, keys
+    from kgbench.tasks import encryption
 
-    known = keys.available_keys() if key_file is None else [keys.read_key_file(key_file)]
+    known = (
+        encryption.available_keys() if key_file is None else [encryption.read_key_file(key_file)]
+    )
     for path in encryption.files_to_decrypt(paths):
         typer.echo(str(encryption.decrypt(path, known)))
 

@@ -14,7 +14,7 @@ from kgbench.connectors import declared
 from kgbench.errors import Finding, KgbenchError, ModelSpecError, TaskError, pip_install
 from kgbench.model import Json, ModelSetup, Task
 from kgbench.nearest import nearest
-from kgbench.tasks import catalogue, successors, texts
+from kgbench.tasks import catalogue, texts
 
 SIZE = "size"  # the parameter that 'sizes' sets
 
@@ -87,7 +87,7 @@ def _of_entry(entry: Entry, findings: list[Finding]) -> list[TaskChoice]:
     label = entry.label or name
     if entry.class_name is None and name in labelled:
         return [_choice(entry, labelled[name])]
-    name = successors.successor(name)
+    name = catalogue.successor(name)
     if name in catalogue.task_classes():
         return _by_class(entry, name, label, findings)
     if name in catalogue.unusable():

@@ -28,7 +28,7 @@ from kgbench.execution.pools import request as judge_request
 from kgbench.model import Call, Dialogue, Outcome, Request, Turn, Usage, Verdict
 from kgbench.rdf import digest
 from kgbench.store.protocol import Block
-from kgbench.tasks import catalogue, successors
+from kgbench.tasks import catalogue
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
 
 FINAL_FAILURES = frozenset({Outcome.CONTEXT_TOO_LONG})
@@ -87,7 +87,7 @@ class Conversation:
             digest=planned.digest,
             tool_protocol=native if planned.tools else None,
         )
-        name = successors.successor(exercise.task.task_class)
+        name = catalogue.successor(exercise.task.task_class)
         self._task_class = catalogue.task_class(name)
         self._tools: ToolTurns | None = None
         self._prompt: str = exercise.prompt

@@ -18,7 +18,7 @@ from kgbench.engine import planning
 from kgbench.engine.planning import Exercise
 from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Entry, Price, price_of
 from kgbench.model import ModelSetup, Plan, Usage
-from kgbench.tasks import catalogue, successors, tool_prompts
+from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tools import budget
 
 RULE = (
@@ -88,7 +88,7 @@ def whole_plan(
 
 def _size(exercise: Exercise) -> tuple[int, int, int]:
     """Return the tokens of prompt and reference answer, and the maximal number of rounds."""
-    name = successors.successor(exercise.task.task_class)
+    name = catalogue.successor(exercise.task.task_class)
     answer = catalogue.module(name).reference(exercise.case)
     rounds = catalogue.task_class(name).max_rounds
     if tool_prompts.tools_of(exercise.case):

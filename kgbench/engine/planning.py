@@ -31,7 +31,7 @@ from kgbench.record.reading import StoredPrompt
 from kgbench.record.recorded_results import needs_results
 from kgbench.record.recorder import DIGEST_SCHEME
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, graphs, successors, texts, tool_prompts
+from kgbench.tasks import catalogue, graphs, texts, tool_prompts
 from kgbench.tool_calls import Tool
 
 _KEPT = 256  # exercises cached per task: more than the distance between two models in a run
@@ -197,7 +197,7 @@ def native_tools(
 
 
 def _offers_tools(task: Task, exercises: Sequence[Exercise]) -> bool:
-    if not exercises or not tool_prompts.may_offer(successors.successor(task.task_class)):
+    if not exercises or not tool_prompts.may_offer(catalogue.successor(task.task_class)):
         return False  # without generating the first case, which can take seconds
     if isinstance(exercises, GeneratedExercises):
         return bool(tool_prompts.tools_of(exercises.first_case))
@@ -292,7 +292,7 @@ def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> PlanExercis
     later = {
         metric: earlier
         for task in tasks.values()
-        for earlier, metric in successors.renamed_metrics(task, store.iris).items()
+        for earlier, metric in catalogue.renamed_metrics(task, store.iris).items()
         if earlier in reading.class_metrics(store, task)
     }
     return PlanExercises(exercises, tuple(passed_over), later)
@@ -300,8 +300,8 @@ def stored_exercises(store: Store, plan: Plan, *, endpoint: bool) -> PlanExercis
 
 def _same(task: Task, recorded: Task) -> bool:
     """Return whether the tasks agree in label, today's class and all parameters of both."""
-    name = successors.successor(recorded.task_class)
-    if (task.label, successors.successor(task.task_class)) != (recorded.label, name):
+    name = catalogue.successor(recorded.task_class)
+    if (task.label, catalogue.successor(task.task_class)) != (recorded.label, name):
         return False
     known = recorded.parameters.items()
     return all(task.parameters.get(key, value) == value for key, value in known)
@@ -324,7 +324,7 @@ def recorded_prompts(store: Store, suite: str) -> list[tuple[Task, list[StoredPr
 
 
 def _exercise(store: Store, task: Task, prompt: StoredPrompt) -> Exercise:
-    case = successors.as_successor_case(reading.case(store, prompt.case))
+    case = catalogue.as_successor_case(reading.case(store, prompt.case))
     return Exercise(task, case, prompt.text, digest(prompt.text), recorded=True)
 
 
@@ -338,7 +338,7 @@ def _obstacle(case: Case, *, endpoint: bool) -> str | None:
         graphs.require([case])
     except TaskError as error:
         return str(error)
-    if missing := successors.missing_data_key(case):
+    if missing := catalogue.missing_data_key(case):
         return f"published without '{missing}', so no answer to it can be judged"
     if needs_results(case) and not endpoint:
         return (

@@ -21,7 +21,7 @@ from kgbench.rdf import canonical_json, digest
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
-from kgbench.tasks import successors
+from kgbench.tasks import catalogue
 
 _NAMED = 2  # maximal numbers of models and patterns in a name
 _LONGEST = 48  # characters of each of them; names have at most 200
@@ -79,7 +79,7 @@ def whole_suite(
     Raises :class:`~kgbench.errors.TaskError` if the store has no such cases, and
     :class:`~kgbench.errors.ConfigurationError` for unknown models.
     """
-    current = (successors.as_new_task(task) for task, _ in recorded_prompts(store, suite))
+    current = (catalogue.as_new_task(task) for task, _ in recorded_prompts(store, suite))
     recorded = list({task.iri: task for task in current}.values())
     if not recorded:
         raise _no_results(suite, f"the store {store.location} has none")

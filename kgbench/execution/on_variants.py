@@ -26,10 +26,15 @@ from kgbench.policies.values import by_value
 from kgbench.policies.values import parse_term as read_term
 from kgbench.rdf import canonical_json, digest
 from kgbench.tasks import typed_answers
-from kgbench.variants import mentions, triples
+from kgbench.variants import VariantKind, graphs
 from kgbench.variants.generator import VERSION, Recipe, opaque_codes, variant
-from kgbench.variants.kinds import VariantKind
-from kgbench.variants.rules import NO_RULES, Rules, make_plan
+from kgbench.variants.rules import (
+    NO_RULES,
+    Rules,
+    instances_in_question,
+    make_plan,
+    names_to_instances,
+)
 from kgbench.vocab import XSD
 
 VARIANTS_KEY: Final = "onVariants"
@@ -115,11 +120,11 @@ def with_variants(case: Case, variants: Variants) -> Case:
 
 def named_instances(case: Case, module: TaskModule, rules: Rules) -> set[str]:
     """Return the IRIs of the instances that the question or the reference query names."""
-    graph = triples.read(
+    graph = graphs.read(
         typed_answers.graph_of(case, cast("typed_answers.AnswersWithQueries", module))
     )
     terms = terms_of(case.data["refSparql"], typed_answers.prefixes_of(case, module))
-    mentioned = mentions.instances_in_question(
+    mentioned = instances_in_question(
         graph, terms.iris, terms.texts, case.data.get("question", ""), rules
     )
     return {term[1:-1] for term in mentioned if term.startswith("<")}
@@ -214,7 +219,7 @@ class _Trial:
         graph = variant(self.graph, "turtle", recipe)
         gold = self.gold
         if recipe.kind is VariantKind.OPAQUE:
-            codes = opaque_codes(triples.read(self.graph), recipe)
+            codes = opaque_codes(graphs.read(self.graph), recipe)
             gold, query = (renamed(text, self.prefixes, codes) for text in (gold, query))
         return self._on(graph, gold, query)
 
@@ -305,10 +310,10 @@ def _is_written(cell: str, iris: frozenset[str], texts: set[str]) -> bool:
 
 def _foreign(trial: _Trial, terms: QueryTerms) -> bool:
     """Return whether a query names an instance that is neither in question nor reference."""
-    graph = triples.read(trial.graph)
+    graph = graphs.read(trial.graph)
     theirs = trial.reference_terms
-    names = mentions.names_to_instances(graph, trial.rules)
-    known = mentions.instances_in_question(graph, theirs.iris, (), trial.question, trial.rules)
+    names = names_to_instances(graph, trial.rules)
+    known = instances_in_question(graph, theirs.iris, (), trial.question, trial.rules)
     known |= _called(names, theirs.texts)
     instances = make_plan(graph, trial.rules).profile.kinds.keys()
     return (
@@ -319,7 +324,7 @@ def _foreign(trial: _Trial, terms: QueryTerms) -> bool:
 
 def _called(names: Mapping[str, frozenset[str]], texts: Iterable[str]) -> set[str]:
     """Return the instances whose name is one of ``texts``."""
-    return set().union(*(names.get(triples.words(text), ()) for text in texts))
+    return set().union(*(names.get(graphs.words(text), ()) for text in texts))
 
 
 def _scores(f1: float, *, exact: bool) -> dict[str, float]:

@@ -13,8 +13,7 @@ from kgbench.families.comparing import LISTED, LONGEST, SHOWN
 from kgbench.families.frame import Feedback, Score, TurtleFamily
 from kgbench.mapping.execution import execute_mapping
 from kgbench.mapping.limits import MappingError
-from kgbench.mapping.sources import Data
-from kgbench.mapping.tables import Table
+from kgbench.mapping.sources import Data, Table
 from kgbench.model import Case, Executor
 from kgbench.policies.blank_nodes import Row, RowComparison, row_texts
 from kgbench.tasks import texts

@@ -17,7 +17,7 @@ from kgbench.errors import TaskError
 from kgbench.model import Metric, Task, TaskClass
 from kgbench.rdf import boolean, double, integer, storable, string
 from kgbench.store.iris import Iris, slug
-from kgbench.tasks import catalogue, successors
+from kgbench.tasks import catalogue
 from kgbench.vocab import DQV, KGB, RDF, RDFS, SCHEMA, SKOS
 
 _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as the shapes of tasks require
@@ -87,7 +87,7 @@ class MetricNames:
             self.undeclared[metric] = UndeclaredMetric(
                 metric, full_name, task_class, version, known, base
             )
-        for agreement, error in successors.agreements(task_class).items():
+        for agreement, error in catalogue.agreements(task_class).items():
             if error == full_name:
                 added = self.agreements[metric] = self.iri(task_class, version, agreement)
                 if added in self.undeclared:

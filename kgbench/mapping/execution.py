@@ -20,12 +20,12 @@ from kgbench.mapping.document import (
     Reference,
     TermMap,
     TriplesMap,
+    is_default_graph,
 )
 from kgbench.mapping.limits import Budget, MappingError
 from kgbench.mapping.reading import triples_maps
 from kgbench.mapping.sources import Data, Sources
 from kgbench.mapping.terms import Terms, normalise_constant
-from kgbench.mapping.vocabularies import is_default_graph
 from kgbench.vocab import RDF
 
 Row = tuple[str, ...]

@@ -9,7 +9,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.mapping import vocabularies
+from kgbench.mapping import document
 from kgbench.mapping.document import (
     BLANK,
     IRI,
@@ -63,12 +63,12 @@ class _Reader:
         self._maps: dict[Node, None] = {}
         for triple in triples:
             if triple.predicate.value == RDF.type:
-                if isinstance(triple.object, ox.NamedNode) and vocabularies.is_triples_map_class(
+                if isinstance(triple.object, ox.NamedNode) and document.is_triples_map_class(
                     triple.object.value
                 ):
                     self._maps[triple.subject] = None
                 continue
-            name = vocabularies.name_of(triple.predicate.value)
+            name = document.name_of(triple.predicate.value)
             if name is not None:
                 self._properties.setdefault(triple.subject, {}).setdefault(name, []).append(
                     triple.object
@@ -96,7 +96,7 @@ class _Reader:
 
     def _source(self, node: Node) -> LogicalSource:
         formulation = self._optional(node, "referenceFormulation")
-        kind = "sql" if formulation is None else vocabularies.formulation_of(_iri(formulation))
+        kind = "sql" if formulation is None else document.formulation_of(_iri(formulation))
         table, query = self._optional(node, "tableName"), self._optional(node, "sqlQuery")
         iterator = self._optional(node, "iterator")
         if table is not None or query is not None:
@@ -196,7 +196,7 @@ class _Reader:
         if language is not None and datatype is not None:
             raise MappingError(f"{node} has both a language and a datatype")
         declared = self._optional(node, "termType")
-        kind = None if declared is None else vocabularies.term_type_of(_iri(declared))
+        kind = None if declared is None else document.term_type_of(_iri(declared))
         if expression.constant is not None:
             own = _kind(expression.constant)
             if kind not in {None, own} or own == BLANK:

@@ -42,7 +42,7 @@ class RowComparison(NamedTuple):
 def compare_rows(expected: Iterable[Row], answer: Iterable[Row]) -> RowComparison:
     """Agreement of two sets of rows; an empty ``answer`` has precision 0.
 
-    Times, durations and binary data count by value (see :mod:`kgbench.policies.times`).
+    Times, durations and binary data count by value (see :mod:`kgbench.policies.values`).
     In ``surplus``, blank nodes (cells that begin with ``_:``) have the names of their partners in
     ``expected``. The time is linear in the number of rows of the answer.
     """

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison policies: the declared decisions without which two results cannot be compared."""
+"""Comparison policies: the declared decisions without which two results cannot be compared.
+
+The result of a comparison is a match before it gets the score names of a policy.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import fsum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kgbench.model import Metric
 from kgbench.rdf.declared import Declared, metrics_of, shipped
-from kgbench.scoring.agreement import harmonic
+from kgbench.scoring.agreement import Agreement, harmonic
 from kgbench.vocab import DCTERMS, KGB, RDFS, SCHEMA, SKOS
 
 _TERMS: Final = {
@@ -147,3 +150,21 @@ def unanswered(policy: Policy) -> dict[str, float]:
     if policy.unanswered == "as-empty" and policy.nothing_precise:
         scores["precision"] = 1.0
     return scores
+
+
+class Match(NamedTuple):
+    """Precision, recall and F1 (``None``: undefined), an explanation, and nDCG if requested."""
+
+    agreement: Agreement | None
+    reason: str
+    ndcg: float | None = None
+
+
+def match_summary(hits: float, expected_count: int, answer_count: int, noun: str) -> str:
+    """Describe how many of ``noun`` were expected, given, and found.
+
+    >>> match_summary(2, 3, 4, "rows")
+    '2 of 3 expected rows found, 4 given'
+    """
+    hit_count = f"{hits:.4g}" if hits != int(hits) else f"{int(hits):,}"
+    return f"{hit_count} of {expected_count:,} expected {noun} found, {answer_count:,} given"

@@ -20,7 +20,7 @@ from math import perm
 from typing import Final, NamedTuple
 
 from kgbench.model import QueryResult
-from kgbench.policies.matches import Match, match_summary
+from kgbench.policies.policy import Match, match_summary
 from kgbench.policies.values import Key
 from kgbench.scoring.agreement import agreement
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kgbench.errors import EvaluationError
 from kgbench.model import QueryResult
-from kgbench.policies.matches import Match, match_summary
-from kgbench.policies.policy import Policy
+from kgbench.policies.policy import Match, Policy, match_summary
 from kgbench.policies.values import Key
 from kgbench.scoring.agreement import Agreement, harmonic
 

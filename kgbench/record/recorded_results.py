@@ -23,7 +23,7 @@ from kgbench.rdf import canonical_json, digest
 from kgbench.record import reading
 from kgbench.record.reading import Execution
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, successors, typed_answers
+from kgbench.tasks import catalogue, typed_answers
 
 _KEPT = (
     "answerSet",
@@ -248,5 +248,5 @@ class RecordedCases:
         if iri not in self._cases:
             if len(self._cases) >= _MOST_CASES:
                 self._cases.clear()
-            self._cases[iri] = successors.as_successor_case(reading.case(self.store, iri))
+            self._cases[iri] = catalogue.as_successor_case(reading.case(self.store, iri))
         return self._cases[iri]

@@ -36,7 +36,7 @@ from kgbench.run_selection import Selection
 from kgbench.software import this_software
 from kgbench.store.iris import new_id
 from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, graphs, successors, texts, typed_answers
+from kgbench.tasks import catalogue, graphs, texts, typed_answers
 
 
 def first_pass(store: Store, run: RunInfo) -> PassInfo:
@@ -90,7 +90,7 @@ class RunPass:
             self._latest = reading.latest_evaluations(self._store, self.run, read)
         held = {m for rounds in before.values() for seen in rounds.values() for m in seen.scores}
         for recorded, part, verdicts in judged:
-            task = successors.as_successor_task(recorded)
+            task = catalogue.as_successor_task(recorded)
             renamed = self._renamed_metrics(recorded, task)
             names = {m.iri: m.name for m in self._metrics(task)}
             held_today = {renamed.get(metric, metric) for metric in held}
@@ -164,7 +164,7 @@ class RunPass:
     def classes(self, selection: Selection) -> set[str]:
         """Return the names of the task classes that judge the selected dialogues."""
         executions = self._executions(selection)
-        return {successors.successor(task.task_class) for _, task in executions}
+        return {catalogue.successor(task.task_class) for _, task in executions}
 
     def parts(self, selection: Selection) -> Iterator[tuple[Task, Part]]:
         """Yield the selected dialogues with their cases, in parts of one task each."""
@@ -210,7 +210,7 @@ class RunPass:
     def _renamed_metrics(self, recorded: Task, task: Task) -> dict[str, str]:
         """Map metrics of recorded scores to the metrics of this pass to compare with."""
         if self._policy is None:
-            return successors.renamed_metrics(recorded, self._store.iris)
+            return catalogue.renamed_metrics(recorded, self._store.iris)
         ours = catalogue.task_class(task.task_class).metrics.values()
         return {metric.iri: metric.same for metric in ours if metric.same is not None}
 
@@ -226,11 +226,11 @@ class RunPass:
             self._store, self.run.graph, execution, self.run.iri
         )
         try:
-            catalogue.module(successors.successor(task.task_class))
+            catalogue.module(catalogue.successor(task.task_class))
         except TaskError:
             self._pass_over(f"no code for the task class {task.task_class}", len(dialogues))
             return []
-        if sealed := texts.missing_key(successors.successor(task.task_class)):
+        if sealed := texts.missing_key(catalogue.successor(task.task_class)):
             self._pass_over(sealed, len(dialogues))
             return []
         answered = [d for d in dialogues if d.ended is not None and d.judged]
@@ -240,7 +240,7 @@ class RunPass:
             case = self._cases.case(dialogue.case)
             if unfit := self._unfit(case):
                 self._pass_over(unfit, 1)
-            elif missing := successors.missing_data_key(case):
+            elif missing := catalogue.missing_data_key(case):
                 self._pass_over(f"cases of {task.task_class} without '{missing}'", 1)
             else:
                 todo.append((dialogue, case))

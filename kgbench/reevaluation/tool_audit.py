@@ -28,7 +28,7 @@ from kgbench.record.recorded_results import RecordedCases
 from kgbench.reevaluation import causes
 from kgbench.run_selection import Selection, select_runs
 from kgbench.store.protocol import Store
-from kgbench.tasks import catalogue, successors, tool_prompts
+from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import ToolOutcome, ToolResult, ToolUse
 from kgbench.tools import arguments
 from kgbench.tools.module import RecordedTools
@@ -138,7 +138,7 @@ def _recorded(store: Store, run: str | None, selection: Selection) -> Iterator[R
     for run_info in select_runs(store, runs, selection):
         for execution in reading.executions(store, run_info.graph):
             task = recorded.task(execution.task)
-            name = successors.successor(task.task_class)
+            name = catalogue.successor(task.task_class)
             has_tools = name in catalogue.task_classes() and hasattr(catalogue.module(name), "use")
             if not has_tools or not selection.fits(task.label, models.get(execution.model, "")):
                 continue

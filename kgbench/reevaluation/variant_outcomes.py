@@ -28,7 +28,7 @@ from kgbench.record import reading, schema
 from kgbench.record.reading import RunInfo
 from kgbench.record.recorder import Recorder
 from kgbench.store.protocol import Block, Store
-from kgbench.tasks import catalogue, successors, typed_answers
+from kgbench.tasks import catalogue, typed_answers
 from kgbench.variants import rules
 from kgbench.variants.generator import VERSION
 from kgbench.variants.rules import NO_RULES, Rules
@@ -234,15 +234,13 @@ class VariantPass:
         """Return all cases of a task class with dialogues in the run, selected or not."""
         iris = set()
         for execution in reading.executions(self._store, self._run.graph):
-            task = successors.as_successor_task(reading.task(self._store, execution.task))
+            task = catalogue.as_successor_task(reading.task(self._store, execution.task))
             if task.task_class == task_class:
                 dialogues = reading.execution_dialogues(
                     self._store, self._run.graph, execution, self._run.iri
                 )
                 iris |= {dialogue.case for dialogue in dialogues}
-        return [
-            successors.as_successor_case(reading.case(self._store, iri)) for iri in sorted(iris)
-        ]
+        return [catalogue.as_successor_case(reading.case(self._store, iri)) for iri in sorted(iris)]
 
 
 def variants_obstacle(case: Case) -> str | None:

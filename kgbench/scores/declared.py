@@ -262,9 +262,9 @@ def without_results(
 
 def _agreement(class_name: str, error: str) -> str | None:
     """Return the metric of agreement that a class has for a metric of errors, or ``None``."""
-    from kgbench.tasks import successors  # for declarations of users only
+    from kgbench.tasks import catalogue  # for declarations of users only
 
-    agreements = successors.agreements(class_name).items()
+    agreements = catalogue.agreements(class_name).items()
     return next((name for name, of in agreements if of == error), None)
 
 

@@ -18,7 +18,7 @@ from string import Template
 from kgbench import resources
 from kgbench.errors import ResourceError
 from kgbench.model import Json
-from kgbench.tasks import canary, catalogue, encryption, keys
+from kgbench.tasks import canary, catalogue, encryption
 
 _ENDINGS = (".txt", ".json", ".rq")
 _MOST_BYTES = 1 << 20  # larger files beside a task are graphs, which are in the cases
@@ -98,7 +98,7 @@ def _content(path: Path) -> bytes:
     if path.is_file():
         raise ResourceError(f"there are both {path} and {sealed}: remove one of them")
     return encryption.unseal(
-        str(sealed), path.name, sealed.read_text(encoding="utf-8"), keys.available_keys()
+        str(sealed), path.name, sealed.read_text(encoding="utf-8"), encryption.available_keys()
     )
 
 
@@ -119,7 +119,7 @@ def _structure(path: Path) -> Json:
 
 def missing_key(class_name: str) -> str | None:
     """Return a message about a task class's missing key, or ``None`` if all files are readable."""
-    known_fingerprints = {encryption.fingerprint(key) for key in keys.available_keys()}
+    known_fingerprints = {encryption.fingerprint(key) for key in encryption.available_keys()}
     for path in sorted(catalogue.folder(class_name).rglob(f"*{encryption.SUFFIX}")):
         fingerprint = _fingerprint(path)
         if fingerprint is not None and fingerprint not in known_fingerprints:

@@ -7,7 +7,6 @@ The same tools are pytest fixtures in :mod:`kgbench.pytest_plugin`.
 from __future__ import annotations
 
 from kgbench.testing.contract import check_task_class
-from kgbench.testing.executor import PlainExecutor
-from kgbench.testing.scores import Example, Scored, example, score
+from kgbench.testing.judging import Example, PlainExecutor, Scored, example, score
 
 __all__ = ["Example", "PlainExecutor", "Scored", "check_task_class", "example", "score"]

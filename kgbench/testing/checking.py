@@ -19,7 +19,7 @@ from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Outcome, TaskClass, TaskModule, Verdict
 from kgbench.nearest import nearest
 from kgbench.tasks import catalogue, texts
-from kgbench.testing import contract, hostile, leaks, packages
+from kgbench.testing import contract, hostile, packages
 from kgbench.testing.contract import faults_of_fields
 from kgbench.testing.declaration_faults import Fault, check_declaration
 from kgbench.testing.packages import PROJECT, Source, entry_points, importable_from, sources
@@ -213,7 +213,7 @@ def _hostile(
         for number, ((kind, text), verdict) in enumerate(zip(answers, verdicts, strict=False)):
             new_faults = list(_hostile_faults(task_class, verdict, kind, text, rounds))
             feedback = kind in hostile.NO_ANSWERS and verdict.next_prompt
-            if feedback and leaks.reveals_reference(module, asked_cases[number], feedback):
+            if feedback and contract.reveals_reference(module, asked_cases[number], feedback):
                 new_faults.append("the feedback on it contains the reference answer")
             if number < _JUDGED_TWICE and _differ(verdict, verdicts[len(answers) + number]):
                 new_faults.append("the same answer is judged differently each time")

@@ -25,7 +25,7 @@ from kgbench.validation import (
     complaints,
     declared_shapes,
 )
-from kgbench.validation.paths import list_members
+from kgbench.validation.data import list_members
 from kgbench.vocab import KGB, RDF, RDFS, SH, SKOS, compact
 
 _IN, _PATH = ox.NamedNode(SH["in"]), ox.NamedNode(SH.path)

@@ -20,9 +20,17 @@ from kgbench.nearest import closest
 from kgbench.rdf.quads import Quads
 from kgbench.validation import components, sparql
 from kgbench.validation.components import KINDS, term_text
-from kgbench.validation.data import TYPE, Data, IllFormedShapes, Term
+from kgbench.validation.data import (
+    TYPE,
+    Data,
+    IllFormedShapes,
+    Path,
+    Term,
+    list_members,
+    path,
+    path_name,
+)
 from kgbench.validation.literals import is_well_formed
-from kgbench.validation.paths import Path, list_members, path, path_name
 from kgbench.validation.sparql import Component, Owner
 from kgbench.vocab import OWL, RDF, RDFS, SH, XSD, compact
 

@@ -17,8 +17,7 @@ from itertools import combinations, permutations
 from math import log
 from typing import Any, TypeAlias
 
-from kgbench.variants.profile import Facet, Profile
-from kgbench.variants.triples import literal, words
+from kgbench.variants.graphs import Facet, Profile, literal, words
 from kgbench.vocab import DCTERMS, FOAF, RDFS, SCHEMA, SKOS, VCARD
 
 COINCIDENCE = 0.001

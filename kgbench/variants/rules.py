@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of variants of a graph: declared ones, and regularities found in the graph."""
+"""Rules of variants of a graph: declared ones, and regularities found in the graph.
+
+Variants also keep the instances that a question or its reference query names.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp
@@ -12,8 +15,7 @@ from typing import Any
 
 from kgbench.rdf.declared import Declared
 from kgbench.variants import redundancy
-from kgbench.variants.profile import Facet, Profile, compute_profile
-from kgbench.variants.triples import Triple
+from kgbench.variants.graphs import Facet, Profile, Triple, compute_profile, literal, words
 from kgbench.vocab import KGB
 
 SHARE = 0.2
@@ -119,3 +121,59 @@ def _required_properties(profile: Profile) -> tuple[frozenset[tuple[str, str]], 
 
 def _term(iri: str) -> str:
     return f"<{iri}>"
+
+
+_SHORTEST = 3  # letters of a text that can be a name
+_MOST = 10  # instances with a name; a text that more instances have is not a name
+
+
+@lru_cache(maxsize=4)
+def names_to_instances(
+    triples: tuple[Triple, ...], rules: Rules = NO_RULES
+) -> Mapping[str, frozenset[str]]:
+    """Return instances (N-Triples terms) by the words of each of their names (see ``words``)."""
+    plan = make_plan(triples, rules)
+    instances_by_name: dict[str, set[str]] = defaultdict(set)
+    for facet in sorted(plan.named):
+        for subject, value in plan.profile.attributes.get(facet, ()):
+            text = literal(value)
+            if text is not None and text.is_text:
+                instances_by_name[words(text.lexical)].add(subject)
+    return {name: frozenset(instances) for name, instances in instances_by_name.items()}
+
+
+def instances_in_question(
+    triples: tuple[Triple, ...],
+    iris: Collection[str],
+    texts: Collection[str],
+    question: str,
+    rules: Rules = NO_RULES,
+) -> set[str]:
+    """Return the instances that a question names, as N-Triples terms.
+
+    ``iris`` and ``texts`` are those in its reference query. An instance is named by its IRI, by a
+    name in the question, or by a text that is one of its names or part of one.
+    """
+    kinds = make_plan(triples, rules).profile.kinds
+    instances_named = {f"<{iri}>" for iri in iris} & kinds.keys()
+    by_name = names_to_instances(triples, rules)
+    asked = words(question)
+    sought = {words(text) for text in texts if len(text) >= _SHORTEST}
+    for instances in _meant(by_name, asked, sought):
+        if len(instances) <= _MOST:
+            instances_named |= instances
+    return instances_named
+
+
+def _meant(
+    by_name: Mapping[str, frozenset[str]], question: str, sought: Collection[str]
+) -> Iterator[frozenset[str]]:
+    for name, instances in by_name.items():
+        if len(name.strip()) >= _SHORTEST and name in question:
+            yield instances
+    for text in sorted(sought):
+        part = text.strip()
+        if part:
+            yield frozenset().union(
+                *(named_instances for name, named_instances in by_name.items() if part in name)
+            )

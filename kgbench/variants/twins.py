@@ -12,9 +12,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kgbench.variants.profile import Facet, compute_profile
+from kgbench.variants.graphs import Facet, Triple, compute_profile, literal, words
 from kgbench.variants.rules import Plan
-from kgbench.variants.triples import Triple, literal, words
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _ROTATED = _LETTERS[13:] + _LETTERS[:13]

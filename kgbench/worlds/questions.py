@@ -17,8 +17,7 @@ from kgbench import resources
 from kgbench.vocab import RDF, RDFS, XSD
 from kgbench.worlds import clauses, generator, misreadings
 from kgbench.worlds.clauses import AGAIN, Clause, ClauseContext, Form, Question, prefixed_name
-from kgbench.worlds.drawing import Sheet
-from kgbench.worlds.generator import Instance, World
+from kgbench.worlds.generator import Instance, Sheet, World
 from kgbench.worlds.model import NAMESPACE, Property
 from kgbench.worlds.naming import Chance
 

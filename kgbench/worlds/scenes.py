@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.validation.foreign import Finding, ForeignShapes
+from kgbench.validation.checking import Finding, ForeignShapes
 from kgbench.vocab import RDF, RDFS
 from kgbench.worlds.generator import Graph, Instance, lines
 from kgbench.worlds.naming import Chance

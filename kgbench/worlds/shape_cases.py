@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import pyoxigraph as ox
 
 from kgbench.errors import TaskError
-from kgbench.validation.foreign import ForeignShapes
+from kgbench.validation.checking import ForeignShapes
 from kgbench.vocab import RDF, RDFS, SH, XSD
 from kgbench.worlds import generator
 from kgbench.worlds.generator import Graph, World, build_graph

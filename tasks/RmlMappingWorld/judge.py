@@ -26,9 +26,8 @@ from kgbench.api import (
 )
 from kgbench.families import frame
 from kgbench.families.mapping_answers import MappingFamily, Produced, counts, file_block
-from kgbench.mapping.sources import Data
-from kgbench.mapping.tables import Table
-from kgbench.mapping.vocabularies import FORMULATION_OF
+from kgbench.mapping.document import FORMULATION_OF
+from kgbench.mapping.sources import Data, Table
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
 from kgbench.worlds import generator
 from kgbench.worlds.model import NAMESPACE

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
-from kgbench.mapping.vocabularies import FORMULATION_OF
+from kgbench.mapping.document import FORMULATION_OF
 
 from .aspects import (
     COLUMN,

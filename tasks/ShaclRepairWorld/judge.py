@@ -24,7 +24,7 @@ from kgbench.api import (
     world_of,
 )
 from kgbench.validation import IllFormedShapes
-from kgbench.validation.foreign import Finding, ForeignShapes
+from kgbench.validation.checking import Finding, ForeignShapes
 from kgbench.worlds import shape_cases
 
 _SHOWN: Final = 10  # violations in feedback

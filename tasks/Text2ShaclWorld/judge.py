@@ -25,7 +25,7 @@ from kgbench.api import (
 from kgbench.scoring.agreement import Discrimination, discrimination
 from kgbench.tasks.graphs import world_schema
 from kgbench.validation import IllFormedShapes
-from kgbench.validation.foreign import ForeignShapes
+from kgbench.validation.checking import ForeignShapes
 from kgbench.worlds.generator import world_of_name
 from kgbench.worlds.model import load_model
 from kgbench.worlds.shape_cases import rule_set_of_draw

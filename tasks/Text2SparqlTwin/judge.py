@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kgbench.api import Json, QueryFamily, Task, TwinFamily
 from kgbench.families.twins import questions
-from kgbench.tasks import bestiary_twins, catalogue
+from kgbench.tasks import bestiary, catalogue
 from kgbench.tasks.renaming import Source
 
 
@@ -22,7 +22,7 @@ class Text2SparqlTwin(TwinFamily, QueryFamily):
 
     def draw(self, task: Task, seed: int, number: int) -> Mapping[str, Json]:
         """Return the twin with a number."""
-        if task.parameters["graph"] != bestiary_twins.NAME:
+        if task.parameters["graph"] != bestiary.NAME:
             return super().draw(task, seed, number)
         lap, index = divmod(number, len(_about_creatures()))
         return _creature_twins(task.parameters["names"], seed, lap)[index]
@@ -31,13 +31,13 @@ class Text2SparqlTwin(TwinFamily, QueryFamily):
 @cache
 def _about_creatures() -> Sequence[Mapping[str, Json]]:
     published: Any = catalogue.module("Text2SparqlExecEvalListBeastiary")
-    cases: Sequence[Mapping[str, Json]] = published.listed(bestiary_twins.SHOWN)
+    cases: Sequence[Mapping[str, Json]] = published.listed(bestiary.SHOWN)
     return cases
 
 
 @lru_cache(maxsize=8)
 def _creature_twins(names: str, seed: int, lap: int) -> Sequence[Mapping[str, Json]]:
-    return bestiary_twins.twins(_about_creatures(), names, seed, lap)
+    return bestiary.twins(_about_creatures(), names, seed, lap)
 
 
 family: Final = Text2SparqlTwin(__file__)

@@ -10,7 +10,7 @@ from kgbench.execution.engines import engine
 from kgbench.policies.results import from_json, to_json
 from kgbench.policies.values import Term, by_value, format_term, parse_term
 from kgbench.rdf import triple_terms
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 
 GRAPH = (
     "PREFIX : <urn:> :r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> "

@@ -14,7 +14,7 @@ from kgbench.importers import published_cases
 from kgbench.importers.records import read_record
 from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from tests.support.families import only_case
 
 EXECUTOR = PlainExecutor()

@@ -17,7 +17,7 @@ from kgbench.families import graph_info
 from kgbench.model import Case, Outcome, QueryResult
 from kgbench.scoring.result_sets import values
 from kgbench.tasks import bestiary, catalogue, graphs, renaming, serialising, texts
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 
 ENGINES = ("oxigraph", "rdflib")
 ORGANISATION, NUMBERS, ECONOMY, BESTIARY = (

@@ -10,7 +10,7 @@ import pytest
 from kgbench.execution.engines import engine
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue, graphs
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from kgbench.worlds import generator, questions
 from kgbench.worlds.clauses import KINDS
 from kgbench.worlds.writing import PREFIXES

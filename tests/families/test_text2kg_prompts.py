@@ -25,7 +25,7 @@ from kgbench.importers.text2kgbench_catalogue import part_task
 from kgbench.model import Case, Outcome
 from kgbench.scoring.facts import Concept, Fact, Ontology, Relation, facts_json
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from tests.support import text2kg_data
 
 RELATION = re.compile(r"([^,()]+(?:, [^,()]+)*)\(([^,()]*), ?([^()]*)\)")

@@ -13,7 +13,7 @@ from kgbench.errors import EvaluationError
 from kgbench.families import tolerant_parsing
 from kgbench.model import ParsedGraph
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 
 EXECUTOR = PlainExecutor()
 SAMPLE = "@prefix : <http://e.org/> .\n:a :b :c .\n:d :e :f ."

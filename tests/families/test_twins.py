@@ -17,7 +17,7 @@ from kgbench.families import twins
 from kgbench.rdf.declared import Declared
 from kgbench.rdf.lexer import tokens
 from kgbench.tasks import catalogue, graphs, renaming, texts
-from kgbench.testing.executor import FORMATS
+from kgbench.testing.judging import FORMATS
 from kgbench.vocab import KGB, SKOS
 from tests.support.families import cases
 

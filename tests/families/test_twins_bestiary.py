@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kgbench.errors import EvaluationError
-from kgbench.tasks import bestiary, bestiary_twins, catalogue, graphs, texts
-from kgbench.tasks.bestiary_twins import Renamed
-from kgbench.testing.executor import PlainExecutor
+from kgbench.tasks import bestiary, catalogue, graphs, texts
+from kgbench.tasks.bestiary import Renamed
+from kgbench.testing.judging import PlainExecutor
 from tests.support.families import cases
 
 NATURAL, OPAQUE = "Text2SparqlTwin-bestiary-natural", "Text2SparqlTwin-bestiary-opaque"
@@ -104,7 +104,7 @@ def test_published_queries_on_natural_twins():
 def test_a_graph_is_called_after_what_its_names_are_drawn_from(kind):
     """The name of a graph identifies it; another seed or lap gives another graph."""
     renamed = Renamed(kind, "-3-0")
-    assert bestiary_twins.named(renamed.name) == renamed
+    assert bestiary.named(renamed.name) == renamed
     first, second = (graphs.text(Renamed(kind, seed).name) for seed in ("-3-0", "-3-1"))
     assert first != second
     assert first.count("\n") == second.count("\n") == bestiary.text().count("\n")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from kgbench.worlds import generator
 from kgbench.worlds.generator import World
 from tests.support.families import cases, generated

@@ -6,11 +6,10 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.mapping import json_path, templates
+from kgbench.mapping import paths, terms
 from kgbench.mapping.execution import execute_mapping
 from kgbench.mapping.limits import MappingError
-from kgbench.mapping.sources import Data
-from kgbench.mapping.tables import Table
+from kgbench.mapping.sources import Data, Table
 from kgbench.policies.blank_nodes import compare_rows
 
 PREFIXES = """
@@ -323,7 +322,7 @@ def test_encoding_and_compression_of_sources(said, is_right):
 def test_ill_formed_json_paths(path):
     """An ill-formed JSONPath is refused as a whole."""
     with pytest.raises(MappingError, match=r"JSONPath|more than"):
-        list(json_path.select(path, {}))
+        list(paths.select_json(path, {}))
 
 
 @pytest.mark.parametrize(
@@ -346,7 +345,7 @@ def test_ill_formed_json_paths(path):
 )
 def test_json_paths(path, expected):
     """Each path finds its values in document order."""
-    assert list(json_path.select(path, {"a": [1, 2, {"b": 3}], "b c": 4})) == expected
+    assert list(paths.select_json(path, {"a": [1, 2, {"b": 3}], "b c": 4})) == expected
 
 
 def test_entities_are_not_read():
@@ -362,4 +361,4 @@ def test_entities_are_not_read():
 
 def test_templates_keep_what_is_escaped():
     """Backslashes escape braces and themselves in templates."""
-    assert templates.parse_template(r"\{{a\\b}\}") == templates.Template(("{", "}"), ("a\\b",))
+    assert terms.parse_template(r"\{{a\\b}\}") == terms.Template(("{", "}"), ("a\\b",))

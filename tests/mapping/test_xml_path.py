@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.mapping import xml_path
+from kgbench.mapping import paths
 from kgbench.mapping.limits import MappingError
 
 
@@ -18,7 +18,7 @@ from kgbench.mapping.limits import MappingError
 )
 def test_ill_formed_x_paths(path):
     """An ill-formed XPath, and what XPath 1.0 does not have, are refused."""
-    document = xml_path.Document("<a/>")
+    document = paths.XmlDocument("<a/>")
     with pytest.raises(MappingError, match=r"XPath|more than"):
         document.select(path, document.root)
 
@@ -44,10 +44,10 @@ def test_ill_formed_x_paths(path):
 )
 def test_functions_and_axes_of_x_paths(path, expected):
     """Functions, operators and axes of XPath 1.0 are evaluated."""
-    document = xml_path.Document(
+    document = paths.XmlDocument(
         '<?xml version="1.0" encoding="latin-1"?>'
         '<all><thing id="1"><of>x</of><of>y</of><in><deep>d &amp; e</deep></in></thing></all>'
     )
     (thing,) = document.elements("all/thing")
 
-    assert [xml_path.text(node) for node in document.select(path, thing)] == expected
+    assert [paths.xml_text(node) for node in document.select(path, thing)] == expected

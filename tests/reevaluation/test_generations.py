@@ -22,7 +22,7 @@ from kgbench.record import reading
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.iris import Iris
-from kgbench.tasks import catalogue, successors
+from kgbench.tasks import catalogue
 from tests.support import published
 from tests.support.archives import record_v1, record_v2, write_json
 from tests.support.reevaluating import reevaluate
@@ -164,16 +164,16 @@ def test_cases_without_a_reference_are_passed_over(tmp_path: Path) -> None:
 
 def test_successors_are_declared() -> None:
     """A current name succeeds itself; a former name belongs to one class only."""
-    assert successors.successor(OLD) == NEW
-    assert successors.successor(NEW) == NEW
-    assert successors.successor("Unheard") == "Unheard"
+    assert catalogue.successor(OLD) == NEW
+    assert catalogue.successor(NEW) == NEW
+    assert catalogue.successor("Unheard") == "Unheard"
     classes = catalogue.task_classes()
     former = [name for one in classes.values() for name in one.former_names]
     assert len(former) == len(set(former))
     assert not set(former) & set(classes)
     task = catalogue.make_task(NEW, "x", {})
-    assert successors.renamed_metrics(task, Iris()) == {}
-    assert successors.as_successor_task(task) == task
+    assert catalogue.renamed_metrics(task, Iris()) == {}
+    assert catalogue.as_successor_task(task) == task
 
 
 @pytest.mark.external

@@ -23,7 +23,7 @@ from kgbench.run_selection import Selection
 from kgbench.scores.selection import select
 from kgbench.store import open_store
 from kgbench.store.registry import stamps
-from kgbench.variants.kinds import VariantKind
+from kgbench.variants import VariantKind
 from kgbench.vocab import KGB
 from tests.support.commands import printed
 from tests.support.runs import hold, planned

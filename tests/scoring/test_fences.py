@@ -15,7 +15,7 @@ from docs.reference_pages.fences import DECISIONS, Decision
 from kgbench.model import Case
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from tests.support import published
 
 TEXTS = st.text(max_size=200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from kgbench.model import Case, Executor, Verdict
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 
 
 def generated() -> dict[str, list[str]]:

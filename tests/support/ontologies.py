@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from kgbench.families import ontology_answers
 from kgbench.model import Case, Verdict
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from kgbench.worlds.ontologies import LEVELS as COUNT
 from tests.support import families
 

@@ -16,8 +16,8 @@ from rdflib import SH
 from kgbench import resources
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.validation import SHAPE_FILES, Data, whole_shapes
+from kgbench.validation.checking import Finding
 from kgbench.validation.compiling import CLASSES
-from kgbench.validation.foreign import Finding
 from kgbench.vocab import RDFS, XSD, compact
 
 _SUBCLASS = ox.NamedNode(RDFS.subClassOf)

@@ -11,8 +11,8 @@ import pytest
 from kgbench.model import Case, Executor, Outcome
 from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
-from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
+from kgbench.testing.judging import PlainExecutor
 
 LARGE = 100_000  # characters
 SHORT = 30_000  # characters of the many lines that every class judges: 2,000 lines

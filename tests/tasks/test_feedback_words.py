@@ -11,7 +11,7 @@ from kgbench.families.frame import Unreadable
 from kgbench.families.json_ld import json_object
 from kgbench.scoring import json_ld
 from kgbench.tasks import catalogue
-from kgbench.validation.foreign import ForeignShapes
+from kgbench.validation.checking import ForeignShapes
 from tests.support.families import cases
 
 SHAPES = (

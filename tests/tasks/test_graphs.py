@@ -14,7 +14,7 @@ import pytest
 from kgbench.datasets import home
 from kgbench.errors import EvaluationError, TaskError
 from kgbench.tasks import bestiary, catalogue, graphs, renaming, serialising, texts
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 
 LITERALS = """@prefix e: <http://e.org/> .
 e:a e:plain "x < y" , "de"@de-ch ; e:typed 1 , "2026-11-22"^^e:day , "true"^^e:boolean ;

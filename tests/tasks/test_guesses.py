@@ -11,7 +11,7 @@ import pytest
 from kgbench.connectors import baseline
 from kgbench.model import Request
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from tests.connectors import replies, setup_for
 
 #: Labels of the task classes whose answers can be guessed, with their main metrics.

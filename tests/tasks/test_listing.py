@@ -12,7 +12,7 @@ from kgbench.model import Case, Executor, TaskModule
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 
 IRI = re.compile(r"https?://[^\s<>\"]+")
 WORD = re.compile(r"[^\s<>\"(),;\[\]]+")

@@ -15,7 +15,7 @@ from kgbench.execution.engines import engine
 from kgbench.model import Case, Executor, TaskClass, Verdict
 from kgbench.scoring.aggregation import aggregate
 from kgbench.tasks import catalogue, graphs
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from tests.support import published
 
 pytestmark = pytest.mark.external

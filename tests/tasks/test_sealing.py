@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from kgbench import resources
 from kgbench.cli import app
 from kgbench.errors import ResourceError
-from kgbench.tasks import canary, catalogue, class_files, encryption, keys, texts
+from kgbench.tasks import canary, catalogue, class_files, encryption, texts
 
 KEY = "a key that nobody else has"
 OTHER = "another key, of somebody else"
@@ -108,8 +108,8 @@ def test_short_keys_are_refused() -> None:
 
 def test_own_and_published_keys_work_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key in the environment does not prevent reading kgbench's own files."""
-    monkeypatch.setenv(keys.VARIABLE, KEY)
-    assert keys.available_keys() == [KEY, keys.published_key()]
+    monkeypatch.setenv(encryption.VARIABLE, KEY)
+    assert encryption.available_keys() == [KEY, encryption.published_key()]
     assert texts._content(resources.folder("tasks") / "organisation" / "questions.json")
 
 
@@ -146,10 +146,10 @@ def test_a_folder_is_encrypted_and_decrypted(folder: Path) -> None:
 
 def test_commands_refuse_with_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key, with a wrong file, or with nothing to do, the command is refused."""
-    monkeypatch.delenv(keys.VARIABLE, raising=False)
+    monkeypatch.delenv(encryption.VARIABLE, raising=False)
     prompt = folder / "prompt.txt"
     assert "KGBENCH_TASK_KEY" in run("tasks", "encrypt", prompt, code=1)
-    monkeypatch.setenv(keys.VARIABLE, KEY)
+    monkeypatch.setenv(encryption.VARIABLE, KEY)
     assert "without a key" in run("tasks", "encrypt", folder / "task.ttl", code=1)
     assert "nothing to decrypt" in run("tasks", "decrypt", folder, code=1)
     assert "is not encrypted" in run("tasks", "decrypt", prompt, code=1)
@@ -163,7 +163,7 @@ def test_commands_refuse_with_words(folder: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ResourceError, match="both"):
         texts._content(prompt)
     prompt.unlink()
-    monkeypatch.setenv(keys.VARIABLE, OTHER)
+    monkeypatch.setenv(encryption.VARIABLE, OTHER)
     assert "a key that was not given" in run("tasks", "decrypt", sealed, code=1)
     assert sealed.is_file()
 
@@ -174,9 +174,9 @@ def test_key_files_hold_one_key(tmp_path: Path) -> None:
     for text in ("", "# only a remark", "one\ntwo"):
         file.write_text(text)
         with pytest.raises(ResourceError, match="lines with a key"):
-            keys.read_key_file(file)
+            encryption.read_key_file(file)
     with pytest.raises(ResourceError, match="cannot be read"):
-        keys.read_key_file(tmp_path / "none")
+        encryption.read_key_file(tmp_path / "none")
 
 
 def test_a_missing_file_is_refused(folder: Path) -> None:

@@ -12,7 +12,7 @@ from kgbench import testing
 from kgbench.errors import EvaluationError, ModelSpecError, TaskError
 from kgbench.execution.judging import JudgeLimits, end_child
 from kgbench.model import Outcome, Verdict
-from kgbench.testing import scores
+from kgbench.testing import judging
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
 LABEL = "RdfSyntaxFixList-turtle"
@@ -107,7 +107,7 @@ def test_what_cannot_be_scored_is_refused_with_words(asked, message):
 def test_a_judge_that_fails_is_an_error(monkeypatch):
     """A defect of a judge is an error, not a score of 0."""
     failed = Verdict({}, {"message": "it fell"}, Outcome.EVALUATOR_ERROR)
-    monkeypatch.setattr(scores, "judge_batch", lambda *_: [failed])
+    monkeypatch.setattr(judging, "judge_batch", lambda *_: [failed])
     with pytest.raises(EvaluationError, match="it fell"):
         testing.score(LABEL, "none")
 

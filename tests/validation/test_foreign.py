@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgbench.validation import IllFormedShapes
-from kgbench.validation.foreign import ForeignShapes
+from kgbench.validation.checking import ForeignShapes
 from tests.support import pyshacl_oracle
 
 PREFIXES = (

@@ -17,8 +17,7 @@ import pytest
 
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.validation import Data, IllFormedShapes, compiled, complaints
-from kgbench.validation.data import Term
-from kgbench.validation.paths import path, path_name
+from kgbench.validation.data import Term, path, path_name
 from kgbench.vocab import SH, compact
 
 SUITES = {"core": 98, "sparql": 23}

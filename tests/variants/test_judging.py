@@ -21,7 +21,7 @@ from kgbench.reevaluation.variant_outcomes import (
     suspects,
 )
 from kgbench.tasks import catalogue, typed_answers
-from kgbench.variants.kinds import VariantKind
+from kgbench.variants import VariantKind
 from kgbench.variants.rules import NO_RULES
 from tests.variants.test_variants import E, shop
 

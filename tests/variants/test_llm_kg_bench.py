@@ -16,7 +16,7 @@ from kgbench.reevaluation.passes import reevaluate_stored
 from kgbench.run_selection import Selection
 from kgbench.scores.selection import select
 from kgbench.store import open_store
-from kgbench.variants.kinds import VariantKind
+from kgbench.variants import VariantKind
 
 TASKS = ("Text2SparqlExecEvalListOrganizational", "Text2SparqlExecEvalListOrgaNumerical")
 KINDS = (VariantKind.SHUFFLED, VariantKind.DOUBLED, VariantKind.EMPTIED)

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgbench.variants import mentions, redundancy, triples
+from kgbench.variants import VariantKind, graphs, redundancy, rules
 from kgbench.variants.generator import Recipe, opaque_codes, variant, variant_triples
-from kgbench.variants.kinds import VariantKind
-from kgbench.variants.profile import TYPE, compute_profile
+from kgbench.variants.graphs import TYPE, compute_profile
 from kgbench.variants.rules import Rules, make_plan
 
 E = "http://example.org/"
@@ -59,7 +58,7 @@ def shop(suppliers: int = 40, items: int = 120, seed: int = 1) -> str:
 def facts(text: str, kind: str = "shuffled", seed: int = 1, named=(), rules=Rules()):  # noqa: B008
     """Return the triples of a variant, sorted."""
     return sorted(
-        variant_triples(triples.read(text), Recipe(VariantKind(kind), seed, tuple(named), rules))
+        variant_triples(graphs.read(text), Recipe(VariantKind(kind), seed, tuple(named), rules))
     )
 
 
@@ -85,7 +84,7 @@ def test_the_same_seed_gives_the_same_variant_in_every_process(kind):
     code = (
         "import sys, hashlib\n"
         "from kgbench.variants.generator import Recipe, variant\n"
-        "from kgbench.variants.kinds import VariantKind\n"
+        "from kgbench.variants import VariantKind\n"
         f"recipe = Recipe(VariantKind('{kind}'), 7, {recipe.named!r})\n"
         "text = variant(sys.stdin.read(), 'turtle', recipe)\n"
         "print(hashlib.sha256(text.encode()).hexdigest())\n"
@@ -122,7 +121,7 @@ def test_the_order_of_the_document_does_not_matter():
 def test_names_kinds_and_schema_stay(seed):
     """A variant keeps labels, classes and schema, and properties connect the same kinds."""
     text = shop()
-    before, after = set(triples.read(text)), facts(text, seed=seed)
+    before, after = set(graphs.read(text)), facts(text, seed=seed)
     names = [t for t in after if t[1] in (LABEL, TYPE)]
     kinds = compute_profile(tuple(sorted(before))).kinds
 
@@ -153,16 +152,16 @@ def test_what_says_the_same_moves_together(seed):
     fits = {(s, o) for s, each in values(found, "fits").items() for o in each}
     assert fits == {(o, s) for s, o in fits}
     assert all(team[head[s]] == team[s] for s in head)
-    number = lambda term: int(triples.literal(term).lexical)  # noqa: E731 - used once
+    number = lambda term: int(graphs.literal(term).lexical)  # noqa: E731 - used once
     assert all(number(low[s]) <= number(high[s]) for s in low)
-    assert all(triples.literal(amount[s]).lexical in labels[s] for s in amount)
+    assert all(graphs.literal(amount[s]).lexical in labels[s] for s in amount)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_facts_change_and_some_instances_go(seed):
     """A variant has fewer instances, with other links and other values."""
     text = shop()
-    before, after = triples.read(text), facts(text, seed=seed)
+    before, after = graphs.read(text), facts(text, seed=seed)
     was, now = single(before, "from"), single(after, "from")
     weight = single(before, "weight")
 
@@ -197,7 +196,7 @@ def test_named_instances_and_declared_classes_stay():
 def test_declared_rules_overrule_what_is_found():
     """A property declared as kept does not change; one declared as moved does."""
     text = shop()
-    before = triples.read(text)
+    before = graphs.read(text)
     kept = facts(text, rules=Rules(kept=(f"{E}weight",), share=0.0))
     moved = facts(text, rules=Rules(moved=("http://www.w3.org/2000/01/rdf-schema#label",)))
     weights = single(before, "weight")
@@ -209,7 +208,7 @@ def test_declared_rules_overrule_what_is_found():
 def test_opaque_variants_are_the_graph_under_other_names():
     """Each instance and property gets a code of its own; literals and classes are unchanged."""
     text = shop(10, 20)
-    graph = triples.read(text)
+    graph = graphs.read(text)
     recipe = Recipe(VariantKind.OPAQUE, 1)
     codes = opaque_codes(graph, recipe)
     back = {code: term for term, code in codes.items()}
@@ -225,7 +224,7 @@ def test_opaque_variants_are_the_graph_under_other_names():
 def test_distractors_are_added_and_nothing_else_changes():
     """Distractors add instances of the same kinds with new names, and change nothing else."""
     text = shop()
-    graph = set(triples.read(text))
+    graph = set(graphs.read(text))
     found = set(facts(text, "distractors"))
     added = {s for s, _, _ in found} - {s for s, _, _ in graph}
     labels = [o for s, p, o in found if p == LABEL]
@@ -260,7 +259,7 @@ def test_doubled_variants_exchange_what_is_the_only_one_of_its_kind():
 def test_names_of_twins_keep_the_words_that_they_share():
     """A twin's label states the twin's own values, and all labels differ."""
     text = shop()
-    before = {o for _, p, o in triples.read(text) if p == LABEL}
+    before = {o for _, p, o in graphs.read(text) if p == LABEL}
     found = facts(text, "doubled", 3)
     labels = [o for s, p, o in found if p == LABEL]
     amounts = single(found, "amount")
@@ -269,13 +268,13 @@ def test_names_of_twins_keep_the_words_that_they_share():
     assert len(set(labels)) == len(labels)
     assert set(labels) - before
     for price, amount in amounts.items():
-        assert triples.words(triples.literal(amount).lexical) in triples.words(of_prices[price])
+        assert graphs.words(graphs.literal(amount).lexical) in graphs.words(of_prices[price])
 
 
 def test_emptied_variants_lack_one_named_property():
     """All facts of one property of the reference query are removed, with redundant ones."""
     text = shop()
-    graph = set(triples.read(text))
+    graph = set(graphs.read(text))
 
     def gone(*named):
         return {p for _, p, _ in graph - set(facts(text, "emptied", named=named))}
@@ -290,7 +289,7 @@ def test_coincidences_are_no_regularities():
         "@prefix : <http://example.org/> . "
         ":a a :P ; :x 1 ; :y 5 . :b a :P ; :x 1 ; :y 5 . :c a :P ; :x 2 ; :y 6 ."
     )
-    profile = compute_profile(triples.read(text))
+    profile = compute_profile(graphs.read(text))
     found = redundancy.components(profile, redundancy.naming_facets(profile))
 
     assert len(set(found.values())) == len(found)
@@ -319,13 +318,13 @@ def test_blank_nodes_are_instances_like_others():
 )
 def test_instances_are_named_by_iri_by_label_or_by_text(question, iris, texts, expected):
     """A question names instances by label, its query also by IRI and by text."""
-    found = mentions.instances_in_question(triples.read(shop()), iris, texts, question)
+    found = rules.instances_in_question(graphs.read(shop()), iris, texts, question)
 
     assert {f"<{E}{name}>" for name in expected} == found
 
 
 @st.composite
-def graphs(draw):
+def small_graphs(draw):
     """Draw a small graph of two kinds with optional links and attributes."""
     lines = []
     for n in range(draw(st.integers(1, 8))):
@@ -342,11 +341,11 @@ def graphs(draw):
     return "\n".join(lines)
 
 
-@given(graphs(), st.sampled_from(list(VariantKind)), st.integers(0, 5))
+@given(small_graphs(), st.sampled_from(list(VariantKind)), st.integers(0, 5))
 @settings(max_examples=150, deadline=None)
 def test_any_graph_has_variants(text, kind, seed):
     """A variant has the kinds of its graph; only distractors add instances."""
-    graph = triples.read(text)
+    graph = graphs.read(text)
     found = facts(text, kind, seed, named=[f"{E}to"])
     before, after = compute_profile(graph), compute_profile(tuple(found))
 

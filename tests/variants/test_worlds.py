@@ -14,7 +14,7 @@ from kgbench.execution.graph_changes import ADDED, REMOVED
 from kgbench.execution.on_variants import VariantOutcome, Variants
 from kgbench.model import Case
 from kgbench.tasks import catalogue, graphs, typed_answers
-from kgbench.variants.kinds import VariantKind
+from kgbench.variants import VariantKind
 from kgbench.variants.rules import NO_RULES
 from kgbench.worlds.writing import PREFIXES
 from tests.support.commands import printed, reported

@@ -4,8 +4,7 @@
 import pytest
 
 from kgbench.errors import TaskError
-from kgbench.worlds.drawing import LevelSheet, Sheet, first_drawn
-from kgbench.worlds.generator import World
+from kgbench.worlds.generator import LevelSheet, Sheet, World, first_drawn
 
 
 class Digits(Sheet[int]):

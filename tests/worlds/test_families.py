@@ -11,7 +11,7 @@ import pytest
 from kgbench.model import Outcome
 from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from tests.support.families import cases, generated
 
 #: Fields that differ in all cases of a labelled task, beside the prompt.

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from kgbench.tasks import catalogue
-from kgbench.testing.executor import PlainExecutor
+from kgbench.testing.judging import PlainExecutor
 from kgbench.worlds import generator, misreadings, questions
 from tests.support.families import cases
 

@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from kgbench.api import Executor, Json, QueryResult, Tool, ToolResult
 from kgbench.plugins.agents.label_index import KINDS, LONGEST, LabelIndex
 from kgbench.rdf import iri
-from kgbench.tasks import graph_schema, texts
+from kgbench.tasks import graphs, texts
 from kgbench.tool_calls import ToolOutcome
 
 FOLDER: Final = "tools"
@@ -133,9 +133,9 @@ def tools_as_json() -> list[dict[str, Json]]:
 def schema(graph: str) -> str:
     """Return the schema of a graph in Turtle.
 
-    See :func:`kgbench.tasks.graph_schema.schema_with_counts`.
+    See :func:`kgbench.tasks.graphs.schema_with_counts`.
     """
-    return graph_schema.schema_with_counts(_open_graph(graph).profile)
+    return graphs.schema_with_counts(_open_graph(graph).profile)
 
 
 def prepare() -> None:
@@ -157,9 +157,9 @@ class _OpenGraph:
         return LabelIndex(quad.triple for quad in read)
 
     @cached_property
-    def profile(self) -> graph_schema.Profile:
+    def profile(self) -> graphs.Profile:
         """The classes and properties with their numbers."""
-        return graph_schema.profile(self._document)
+        return graphs.profile(self._document)
 
 
 _graphs: OrderedDict[str, _OpenGraph] = OrderedDict()
@@ -186,11 +186,7 @@ def _search(text: str, kind: str | None, limit: int, graph: str) -> ToolResult:
 
 def _schema(graph: str, form: str) -> ToolResult:
     profile = _open_graph(graph).profile
-    text = (
-        graph_schema.void_description(profile)
-        if form == _VOID
-        else graph_schema.schema_with_counts(profile)
-    )
+    text = graphs.void_description(profile) if form == _VOID else graphs.schema_with_counts(profile)
     lines = text.rstrip("\n").split("\n")
     return _list_result(lines, len(lines), "the graph has no class")
 

@@ -15,7 +15,7 @@ import kgbench.api as kb
 from kgbench.families.queries import fenced_query
 from kgbench.plugins.challenges import question_files
 from kgbench.plugins.challenges.question_files import Question, QuestionFile
-from kgbench.tasks import graph_schema, typed_answers
+from kgbench.tasks import graphs, typed_answers
 
 NAME: Final = "Text2SparqlQuestions"
 BARE: Final = "question"
@@ -109,7 +109,7 @@ class Text2SparqlQuestions(Questions):
                 f"the case {case.iri} has no installed graph whose schema can be shown"
             )
         question = case.data["question"].strip()
-        return self.text("prompt", question=question, schema=graph_schema.summary(name))
+        return self.text("prompt", question=question, schema=graphs.summary(name))
 
     def judge(self, case: kb.Case, answers: Sequence[str], executor: kb.Executor) -> kb.Verdict:
         """Execute the query of the last answer and the reference query; compare their results."""

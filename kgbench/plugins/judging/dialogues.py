@@ -14,7 +14,7 @@ from kgbench.record import reading
 from kgbench.record.reading import RunInfo, ScoredEvaluation
 from kgbench.reevaluation.run_passes import first_pass
 from kgbench.run_selection import Selection
-from kgbench.tasks import catalogue, successors
+from kgbench.tasks import catalogue
 
 BEST_SCORE = 1 - 1e-9  # scores from this value count as 1, to tolerate rounding
 
@@ -81,11 +81,11 @@ def _metrics(store: Store, task: Task) -> tuple[dict[str, Metric], str | None]:
     The name is ``None`` if its range is not 0 to 1 (best), or if the task class is unknown.
     """
     try:
-        task_class = catalogue.task_class(successors.successor(task.task_class))
+        task_class = catalogue.task_class(catalogue.successor(task.task_class))
     except TaskError:
         return {}, None
     by_iri = {metric.iri: metric for metric in task_class.metrics.values()}
-    renamed = successors.renamed_metrics(task, store.iris)
+    renamed = catalogue.renamed_metrics(task, store.iris)
     by_iri |= {before: by_iri[now] for before, now in renamed.items()}
     main = task_class.metrics[task_class.main_metric]
     highest = main.maximum is not None and BEST_SCORE <= main.maximum <= 2 - BEST_SCORE

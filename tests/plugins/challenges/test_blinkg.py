@@ -19,8 +19,8 @@ from kgbench.model import Case, Outcome, Verdict
 from kgbench.plugins.challenges import blinkg
 from kgbench.tasks import catalogue
 from kgbench.testing import contract
-from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
+from kgbench.testing.judging import PlainExecutor
 from tests.support.commands import printed as command
 
 NAME = "BlinkgMappings"

@@ -26,7 +26,7 @@ from kgbench.plugins.challenges import question_answering
 from kgbench.serve import startup
 from kgbench.serve.settings import Settings
 from kgbench.store import open_reader
-from kgbench.tasks import graph_schema
+from kgbench.tasks import graphs
 from kgbench.vocab import KGB
 from tests.support import text2sparql_data as data
 from tests.support.servers.loopback import LoopbackServer, fixed
@@ -37,7 +37,7 @@ from tests.support.servers.openai_server import OpenAISpeech
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Install the invented data set and return the folder."""
     monkeypatch.setenv(home.VARIABLE, str(tmp_path / "home"))
-    graph_schema.summary.cache_clear()
+    graphs.summary.cache_clear()
     copy = data.write_data_set(tmp_path / "copy")
     arguments = ["datasets", "install", "ck25", "--from", str(copy), "--unverified"]
     assert CliRunner().invoke(app, arguments).exit_code == 0

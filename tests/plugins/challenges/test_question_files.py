@@ -15,7 +15,7 @@ from kgbench.datasets import home
 from kgbench.errors import ImportRefused
 from kgbench.plugins.challenges import question_files
 from kgbench.store import open_reader
-from kgbench.tasks import catalogue, graph_schema
+from kgbench.tasks import catalogue, graphs
 from tests.support import text2sparql_data as data
 from tests.support.validation import assert_conforms
 
@@ -195,7 +195,7 @@ def test_question_files_that_contradict_each_other_are_refused(folder: Path) -> 
 def test_the_schema_of_a_graph_is_that_of_its_triples(folder: Path) -> None:
     """The prompt has classes with their sizes, their properties, and the ranges of these."""
     install(folder, "--unverified")
-    graph_schema.summary.cache_clear()
+    graphs.summary.cache_clear()
     label = "Text2SparqlQuestions-ck25-en-schema"
     task = catalogue.labelled_tasks()[label]
     module = catalogue.module(task.task_class)
@@ -219,7 +219,7 @@ iterations: 4
 def test_questions_are_asked_judged_and_ranked(folder: Path, tmp_path: Path) -> None:
     """References are always right, for ASK and empty results, too; silence is wrong."""
     install(folder, "--unverified")
-    graph_schema.summary.cache_clear()
+    graphs.summary.cache_clear()
     (tmp_path / "run.yaml").write_text(RUN, encoding="utf-8")
     store = str(tmp_path / "store")
     for arguments in (

@@ -21,8 +21,8 @@ from kgbench.model import Outcome
 from kgbench.plugins.challenges import w3c_tests
 from kgbench.tasks import catalogue
 from kgbench.testing import contract
-from kgbench.testing.executor import PlainExecutor
 from kgbench.testing.hostile import NO_ANSWERS
+from kgbench.testing.judging import PlainExecutor
 from tests.support.commands import printed as command
 
 NAME = "W3cRdf12"

@@ -13,8 +13,8 @@ from typing import Final
 
 from kgbench.api import Case, Json, Task, TaskError
 from kgbench.families.mapping_answers import MappingFamily, Produced, file_block
+from kgbench.mapping.document import FORMULATION_OF
 from kgbench.mapping.sources import Data
-from kgbench.mapping.vocabularies import FORMULATION_OF
 from kgbench.plugins.challenges import blinkg, induction
 from kgbench.plugins.challenges.blinkg import Scenario
 from kgbench.plugins.challenges.induction import Rule

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSONPath for mappings: names, indices, wildcards, descendants, unions and simple filters.
+"""Paths of mappings: JSONPath and XPath.
 
-The syntax is that of RFC 9535 without functions and combined filters. The leading ``$`` is
-optional.
+JSONPath is that of RFC 9535 without functions and combined filters; the leading ``$`` is optional.
+It has names, indices, wildcards, descendants, unions and simple filters.
+
+XPath 1.0 is evaluated by lxml, with all its axes and functions. Nothing but the document is read:
+documents have no type declaration, and XPath 1.0 has no function that opens a document.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
+
+from lxml import etree  # type: ignore[import-untyped]
 
 from kgbench.mapping.limits import LONGEST, STEPS, MappingError, bounded
 
@@ -44,26 +49,26 @@ _MISSING: Final = object()
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
 
 
-class Number(str):
+class JsonNumber(str):
     """The lexical form of a JSON number that is not an integer."""
 
     __slots__ = ()
 
 
-def select(path: str, root: Any) -> list[Any]:
+def select_json(path: str, root: Any) -> list[Any]:
     """Return the values that a path selects from a JSON document, in document order.
 
     Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or selects too
     many nodes.
     """
     nodes = [root]
-    for step in parse_path(path):
+    for step in json_steps(path):
         nodes = bounded((child for node in nodes for child in step(node)), path)
     return nodes
 
 
 @lru_cache(maxsize=64)
-def parse_path(path: str) -> tuple[Step, ...]:
+def json_steps(path: str) -> tuple[Step, ...]:
     """Parse a path into its steps.
 
     Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or too long.
@@ -158,7 +163,7 @@ def _filter(match: re.Match[str]) -> Step:
             node = node.get(name, _MISSING) if isinstance(node, dict) else _MISSING
         if node is _MISSING or operator is None:
             return node is not _MISSING
-        if isinstance(node, Number):
+        if isinstance(node, JsonNumber):
             node = float(node)
         numbers = isinstance(node, int | float) and isinstance(expected, int | float)
         is_comparable = type(node) is type(expected) or (
@@ -182,3 +187,66 @@ def _literal(text: str) -> Any:
 
 def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1])
+
+
+XmlNode: TypeAlias = Any
+"""An element, or a text: the value of an attribute, of a text node, or of an expression."""
+_STRING_VALUE: Final = etree.XPath("string()")
+_STRING_OF: Final = etree.XPath("string($value)")
+_STEPS: Final = re.compile(r"/+|::|\[")
+
+
+class MalformedXml(ValueError):
+    """A document is not well-formed XML; the message says why and where."""
+
+
+class XmlDocument:
+    """An XML document for the evaluation of paths. Raises :class:`MalformedXml`."""
+
+    def __init__(self, text: str) -> None:
+        parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True)
+        try:
+            self.root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+        except etree.XMLSyntaxError as error:
+            raise MalformedXml(str(error)) from None
+
+    def select(self, path: str, context: XmlNode) -> list[XmlNode]:
+        """Return the elements and texts that a path selects.
+
+        A number or truth value is one text. Elements occur once each, in document order. Raises
+        :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed.
+        """
+        try:
+            result = compiled_xpath(path)(context)
+        except etree.XPathError as error:
+            raise MappingError(f'the XPath "{path[:200]}" cannot be evaluated: {error}') from None
+        if isinstance(result, list):
+            return bounded(result, path)
+        return [_STRING_OF(context, value=result)]
+
+    def elements(self, path: str) -> list[XmlNode]:
+        """Return the elements that an iterator selects in the document; see :meth:`select`."""
+        is_relative = path.lstrip()[:1] not in {"/", "(", ""}
+        nodes = self.select(f"/{path.lstrip()}" if is_relative else path, self.root)
+        return [node for node in nodes if isinstance(node, etree._Element)]  # noqa: SLF001 - its only class
+
+
+def xml_text(node: XmlNode) -> str:
+    """Return the string value of a node; for an element, all text inside it."""
+    return str(_STRING_VALUE(node)) if isinstance(node, etree._Element) else str(node)  # noqa: SLF001 - as above
+
+
+@lru_cache(maxsize=64)
+def compiled_xpath(path: str) -> Any:
+    """Return a path as a function of its context.
+
+    Raises :class:`~kgbench.mapping.limits.MappingError` if the path is ill-formed or too long.
+    """
+    if len(path) > LONGEST:
+        raise MappingError(f"a path has more than {LONGEST} characters")
+    if len(_STEPS.findall(path)) > STEPS:
+        raise MappingError(f"a path has more than {STEPS} steps")
+    try:
+        return etree.XPath(path, smart_strings=False)
+    except etree.XPathError as error:
+        raise MappingError(f'the XPath "{path[:200]}" is ill-formed: {error}') from None

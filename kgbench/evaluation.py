@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from kgbench.model import Dialogue, Evaluation, TaskClass, Verdict
-from kgbench.scoring.aggregation import aggregate
+from kgbench.scoring.formulas import aggregate
 from kgbench.tasks import catalogue
 
 
@@ -50,7 +50,7 @@ def dialogue_evaluation(
 ) -> Evaluation | None:
     """Return the evaluation of a whole dialogue, or ``None`` if the task class has only one round.
 
-    Scores are aggregated by :mod:`kgbench.scoring.aggregation` over the answers. A dialogue that
+    Scores are aggregated by :mod:`kgbench.scoring.formulas` over the answers. A dialogue that
     ends with a prompt too long for the model keeps the answers before it. A dialogue with a round
     that could not be judged (evaluator error, timeout without scores) has the outcome of that round
     and no scores.

@@ -56,7 +56,7 @@ from kgbench.scoring.agreement import compare_sets as compare_sets
 from kgbench.scoring.fences import fenced_blocks as fenced_blocks
 from kgbench.policies.policy import policy as policy
 from kgbench.families.comparing import quoted as quoted
-from kgbench.scoring.similarity import ratio as similarity
+from kgbench.scoring.formulas import ratio as similarity
 
 # drawing
 from kgbench.worlds.naming import Chance as Chance

@@ -15,7 +15,7 @@ from kgbench.families.frame import ListedFamily
 from kgbench.model import Case, Executor, Json, Outcome, Verdict
 from kgbench.scoring import result_sets
 from kgbench.scoring.agreement import Agreement
-from kgbench.scoring.similarity import by_blanks
+from kgbench.scoring.formulas import by_blanks
 from kgbench.tasks import serialising, texts
 
 _KEYS: Final = ("uid", "question", "refSparql", "refResultSet")

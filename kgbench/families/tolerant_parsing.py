@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from kgbench.errors import EvaluationError
 from kgbench.model import Case, Executor
 from kgbench.scoring.agreement import with_uniform_blank_nodes
-from kgbench.scoring.similarity import ratio
+from kgbench.scoring.formulas import ratio
 
 MOST_REMOVED: Final = 500  # lines; a text with more faulty lines is not Turtle
 

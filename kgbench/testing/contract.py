@@ -38,8 +38,8 @@ from kgbench.model import (
 )
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import Declared
-from kgbench.scoring.aggregation import aggregate
 from kgbench.scoring.fences import fenced_blocks
+from kgbench.scoring.formulas import aggregate
 from kgbench.tasks import catalogue
 from kgbench.tasks.declaration import labelled_task
 from kgbench.testing.hostile import NO_ANSWERS

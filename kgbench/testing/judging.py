@@ -20,7 +20,7 @@ from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Json, Outcome, ParsedGraph, QueryResult, Task
 from kgbench.nearest import nearest
 from kgbench.rdf.triple_terms import to_ntriples
-from kgbench.scoring.aggregation import aggregate
+from kgbench.scoring.formulas import aggregate
 from kgbench.tasks import catalogue
 
 TRIPLE: tuple[str, ...] = ("subject", "predicate", "object")  # the variables of a CONSTRUCT's rows

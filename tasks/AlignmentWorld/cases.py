@@ -4,7 +4,7 @@
 They have some classes and properties of the model of worlds, with more axioms.
 
 Entities whose labels do not show the correspondence are identified by axioms and facts: no other
-mapping of them preserves the axioms and facts (:func:`kgbench.worlds.matching.is_rigid`).
+mapping of them preserves the axioms and facts (:func:`kgbench.worlds.rows.is_rigid`).
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ from kgbench.api import (
     first_drawn,
 )
 from kgbench.reasoning.closure import find_incoherence
-from kgbench.worlds.matching import Row, is_rigid
 from kgbench.worlds.model import NAMESPACE, synonyms
-from kgbench.worlds.spellings import TYPE, Spelling, line, write_graph
+from kgbench.worlds.rows import TYPE, Row, Spelling, is_rigid, line, write_graph
 
 LABEL: Final = f"<{RDFS.label}>"
 _BELOW, _DOMAIN, _RANGE, _BELOW_PROPERTY = (

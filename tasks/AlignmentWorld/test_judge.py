@@ -13,8 +13,8 @@ from kgbench.api import OWL, RDF, RDFS, Outcome, PlainExecutor
 from kgbench.execution.judging import JudgeRequest, judge_batch
 from kgbench.families.AlignmentWorld import judge
 from kgbench.families.AlignmentWorld.cases import FIRST, SECOND
-from kgbench.worlds.matching import is_rigid
 from kgbench.worlds.model import absent_properties, load_model, synonyms
+from kgbench.worlds.rows import is_rigid
 from tests.execution.judging import harm
 from tests.support.families import cases, generated
 

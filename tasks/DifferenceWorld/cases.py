@@ -2,7 +2,7 @@
 """Pairs of graphs about things of a world, the second with some changes to the first.
 
 The difference is the unique smallest one over all pairings of blank nodes
-(:func:`kgbench.worlds.matching.only_difference`).
+(:func:`kgbench.worlds.rows.only_difference`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,18 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kgbench.api import Chance, World, build_graph, first_drawn
-from kgbench.worlds.matching import Difference, Row, blank_nodes, only_difference
-from kgbench.worlds.spellings import LINES, OTHERS, USUAL, foldable_nodes, line, write_graph
+from kgbench.worlds.rows import (
+    LINES,
+    OTHERS,
+    USUAL,
+    Difference,
+    Row,
+    blank_nodes,
+    foldable_nodes,
+    line,
+    only_difference,
+    write_graph,
+)
 
 from .edits import Editing, Part
 

@@ -8,8 +8,7 @@ from typing import Final
 
 from kgbench.api import RDFS, XSD, Chance, Graph, Instance, Property
 from kgbench.worlds.generator import literal
-from kgbench.worlds.matching import Row
-from kgbench.worlds.spellings import FIRST, NIL, REST, TYPE
+from kgbench.worlds.rows import FIRST, NIL, REST, TYPE, Row
 
 LABEL: Final = f"<{RDFS.label}>"
 INTEGER: Final = f"^^<{XSD.integer}>"

@@ -27,7 +27,7 @@ from kgbench.api import (
     quoted,
     world_of,
 )
-from kgbench.worlds.matching import Row, is_isomorphic
+from kgbench.worlds.rows import Row, is_isomorphic
 
 from .cases import VERSION, draw_pair
 

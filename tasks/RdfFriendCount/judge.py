@@ -31,7 +31,7 @@ from kgbench.api import (
     serialise,
 )
 from kgbench.scoring.agreement import harmonic
-from kgbench.scoring.similarity import by_length
+from kgbench.scoring.formulas import by_length
 from kgbench.tasks import serialising
 from kgbench.vocab import FOAF
 

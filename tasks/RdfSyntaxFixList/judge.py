@@ -23,7 +23,7 @@ from kgbench.api import (
     outcome,
     similarity,
 )
-from kgbench.scoring.similarity import by_block, improvement
+from kgbench.scoring.formulas import by_block, improvement
 from kgbench.tasks import serialising
 from kgbench.tasks.texts import insert_fault
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.scoring.aggregation import aggregate
 from kgbench.scoring.agreement import (
     agreement,
     compare_graphs,
@@ -19,7 +18,7 @@ from kgbench.scoring.agreement import (
     terms,
     with_uniform_blank_nodes,
 )
-from kgbench.scoring.similarity import by_blanks, by_block, by_length, improvement, ratio
+from kgbench.scoring.formulas import aggregate, by_blanks, by_block, by_length, improvement, ratio
 
 # Shares of counts: 0, or large enough that the product of two of them keeps its digits.
 UNIT = st.just(0.0) | st.floats(1e-100, 1)

@@ -17,7 +17,7 @@ from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judg
 from kgbench.model import Call, Reply, Turn, Usage
 from kgbench.plugins.inspect import samples as inspect_samples
 from kgbench.plugins.inspect.logs import SCORER
-from kgbench.scoring.aggregation import aggregate
+from kgbench.scoring.formulas import aggregate
 from kgbench.tasks import catalogue
 
 BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)

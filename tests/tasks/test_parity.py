@@ -13,7 +13,7 @@ import pytest
 from kgbench.datasets import home
 from kgbench.execution.engines import engine
 from kgbench.model import Case, Executor, TaskClass, Verdict
-from kgbench.scoring.aggregation import aggregate
+from kgbench.scoring.formulas import aggregate
 from kgbench.tasks import catalogue, graphs
 from kgbench.testing.judging import PlainExecutor
 from tests.support import published

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kgbench.worlds.matching import Difference, is_isomorphic, is_rigid, only_difference
+from kgbench.worlds.rows import Difference, is_isomorphic, is_rigid, only_difference
 
 
 def rows(*lines):

@@ -39,7 +39,7 @@ from kgbench.model import TaskClass
 from kgbench.nearest import nearest
 from kgbench.plugins.inspect import samples as log_samples
 from kgbench.plugins.inspect.logs import SCORER
-from kgbench.scoring.aggregation import aggregate
+from kgbench.scoring.formulas import aggregate
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
 from kgbench.tools import budget, wording

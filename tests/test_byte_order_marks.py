@@ -16,7 +16,7 @@ from kgbench.rdf import declared
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.serve import request_parsing
 from kgbench.signing import keys as signing_keys
-from kgbench.tasks import catalogue, encryption, texts
+from kgbench.tasks import catalogue, protection, texts
 from tests.support.families import cases
 
 TRIPLE = "<urn:a> <urn:b> <urn:c> ."
@@ -84,7 +84,7 @@ def test_keys_logs_and_prompts(tmp_path):
     """Key files, logs of Inspect AI and the prompts of task classes are read."""
     path = tmp_path / "file"
     path.write_text(f"{BOM}# a key\nabc", encoding="utf-8")
-    assert encryption.read_key_file(path) == "abc"
+    assert protection.read_key_file(path) == "abc"
     path.write_text(f"{BOM}a prompt\n", encoding="utf-8")
     assert texts._read(path) == "a prompt"
     path.write_text(f'{BOM}{{"eval": {{}}}}', encoding="utf-8")

@@ -76,10 +76,10 @@ def explicit_store(store: str | None) -> str | None:
 def _use_key(context: typer.Context, path: Path | None) -> Path | None:
     """Use the task key in a file until the command ends."""
     if path is not None:
-        from kgbench.tasks import encryption
+        from kgbench.tasks import protection
 
-        encryption.set_key(encryption.read_key_file(path))
-        context.call_on_close(lambda: encryption.set_key(None))
+        protection.set_key(protection.read_key_file(path))
+        context.call_on_close(lambda: protection.set_key(None))
     return path
 
 

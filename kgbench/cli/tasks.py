@@ -251,12 +251,12 @@ def encrypt(
     Keys, stores, configurations and code are never encrypted.
     """
     from kgbench.errors import ResourceError
-    from kgbench.tasks import class_files, encryption
+    from kgbench.tasks import class_files, protection
 
-    key = encryption.published_key() if published else encryption.user_key()
+    key = protection.published_key() if published else protection.user_key()
     if key is None:
         raise ResourceError(
-            f"there is no key: set {encryption.VARIABLE}, or name a file by --key-file"
+            f"there is no key: set {protection.VARIABLE}, or name a file by --key-file"
         )
     files = class_files.data_files(paths, [key])
     if dry_run or not yes:
@@ -266,20 +266,20 @@ def encrypt(
         return
     if not yes:
         typer.confirm(f"Encrypt {count(len(files), 'file')}?", abort=True, err=True)
-    for path in encryption.encrypt(files, key):
+    for path in protection.encrypt(files, key):
         typer.echo(str(path))
 
 
 @group.command("decrypt")
 def decrypt(paths: _Files, key_file: options.KeyFile = None) -> None:
     """Decrypt task files: each FILE.enc becomes FILE again."""
-    from kgbench.tasks import encryption
+    from kgbench.tasks import protection
 
     known = (
-        encryption.available_keys() if key_file is None else [encryption.read_key_file(key_file)]
+        protection.available_keys() if key_file is None else [protection.read_key_file(key_file)]
     )
-    for path in encryption.files_to_decrypt(paths):
-        typer.echo(str(encryption.decrypt(path, known)))
+    for path in protection.files_to_decrypt(paths):
+        typer.echo(str(protection.decrypt(path, known)))
 
 
 def _report_unusable() -> None:

@@ -29,7 +29,7 @@ from kgbench.model import Case, Executor, Json, Outcome, TaskModule, Verdict
 from kgbench.policies import within_rows
 from kgbench.policies.policy import Policy, policies
 from kgbench.scoring import json_ld
-from kgbench.tasks import catalogue, encryption, texts, typed_answers
+from kgbench.tasks import catalogue, protection, texts, typed_answers
 from kgbench.tools.module import ToolModule
 
 _MOST = 128  # remembered verdicts
@@ -97,14 +97,14 @@ class _Judge:
         load(setup["loads"])
         self._policy = warm_policies(setup["policy"])
         self._modules: dict[str, TaskModule | str] = {}
-        encryption.set_key(setup["task_key"])
+        protection.set_key(setup["task_key"])
         texts.read_all_shared()
         for name in setup["classes"]:
             try:
                 self._modules[name] = warm_task_class(name)
             except Exception as error:  # noqa: BLE001 - the other classes can still be judged
                 self._modules[name] = answering.summary(error)
-        encryption.set_key(None)
+        protection.set_key(None)
         self._board = SharedStatus(setup["board"])
         self._cases: dict[int, tuple[int, Case]] = {}  # with a serial number; others are reused
         self._received = 0

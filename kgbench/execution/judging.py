@@ -28,7 +28,7 @@ from kgbench.execution import frames
 from kgbench.execution.frames import REASONS, SIZE, SharedStatus
 from kgbench.model import Case, Json, Outcome, Verdict
 from kgbench.policies.policy import policies
-from kgbench.tasks import catalogue, encryption
+from kgbench.tasks import catalogue, protection
 from kgbench.tool_calls import ToolCall, ToolOutcome, ToolResult
 
 _AHEAD = 1 << 18  # bytes of requests that may wait for the pipe
@@ -112,7 +112,7 @@ class Process(Child):
                     **asdict(setup.limits),
                     "classes": sorted(setup.classes),
                     "loads": sorted(setup.loads),
-                    "task_key": encryption.user_key(),
+                    "task_key": protection.user_key(),
                 }
             )
         except ChildEnded as ended:

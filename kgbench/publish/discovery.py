@@ -29,7 +29,7 @@ from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import FORMATS
 from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE
 from kgbench.rdf.quads import by_subject
-from kgbench.tasks import canary
+from kgbench.tasks import protection
 from kgbench.vocab import KGB, RDF, SCHEMA, XSD
 
 SITEMAP = "sitemap.xml"
@@ -185,7 +185,7 @@ def texts(base: str, kinds_: Iterable[str], canaries_: Iterable[str]) -> Iterato
 def canaries(view: View, suites: Iterable[str]) -> tuple[str, ...]:
     """Return the canaries of suites; kgbench's own if they have none."""
     declared = (term for suite in sorted(suites) for term in things.values(view, suite, KGB.canary))
-    guids = [term.value for term in declared] or [canary.guid()]
+    guids = [term.value for term in declared] or [protection.canary_guid()]
     return tuple(f"kgbench canary GUID {guid}" for guid in guids)
 
 

@@ -20,7 +20,7 @@ from kgbench.rdf.declared import Declared
 from kgbench.record.reviews import reviewer_iri
 from kgbench.record.schema import LEFT_OUT
 from kgbench.store.templates import fill
-from kgbench.tasks import canary
+from kgbench.tasks import protection
 from kgbench.vocab import KGB, RDFS, SCHEMA, SKOS
 
 KINDS = ("check", "grade", "compare", "classify")
@@ -210,7 +210,7 @@ class Rubric:
         definitions = {option.name: option.definition for option in self.options}
         options = [f"* {name}: {definitions[name]}" for name in order or definitions]
         examples = [f"* {example.text} VERDICT: {example.verdict}" for example in self.examples]
-        text = canary.without_line(resources.text("rubrics", "prompt.txt")).strip()
+        text = protection.without_canary(resources.text("rubrics", "prompt.txt")).strip()
         return Template(text).substitute(
             criterion=self.criterion,
             note=self.note,

@@ -20,7 +20,7 @@ from kgbench import resources
 from kgbench.characters import without_bom
 from kgbench.errors import ResourceError
 from kgbench.tasks.catalogue import DECLARATION
-from kgbench.tasks.encryption import SUFFIX
+from kgbench.tasks.protection import SUFFIX
 from kgbench.vocab import KGB, RDF
 
 #: Suffixes of files that task classes read; other files in folders are ignored.

@@ -2,9 +2,9 @@
 """Reader of the text files of task classes: prompts, documents, cases; and their missing keys.
 
 Files of one task class are in its folder; files that several classes share are in a folder of
-``tasks`` without a declaration. A file may be encrypted (``NAME.enc``,
-:mod:`kgbench.tasks.encryption`) and may begin with a canary (:mod:`kgbench.tasks.canary`); callers
-get the plain text without the canary.
+``tasks`` without a declaration. A file may be encrypted (``NAME.enc``)
+and may begin with a canary (:mod:`kgbench.tasks.protection`); callers get the plain text without
+the canary.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from string import Template
 from kgbench import resources
 from kgbench.errors import ResourceError
 from kgbench.model import Json
-from kgbench.tasks import canary, catalogue, encryption
+from kgbench.tasks import catalogue, protection
 
 _ENDINGS = (".txt", ".json", ".rq")
 _MOST_BYTES = 1 << 20  # larger files beside a task are graphs, which are in the cases
@@ -63,7 +63,7 @@ def read_all(folder: Path) -> None:
     Files of more than 1 MiB are left out.
     """
     for path in sorted(folder.iterdir()):
-        name = path.name.removesuffix(encryption.SUFFIX)
+        name = path.name.removesuffix(protection.SUFFIX)
         if name.endswith(_ENDINGS) and path.stat().st_size <= _MOST_BYTES:
             with suppress(ResourceError):  # reported when the text is used
                 _read(path.with_name(name))
@@ -86,19 +86,19 @@ def clear_caches() -> None:
 @cache
 def _read(path: Path) -> str:
     try:
-        return canary.without_line(_content(path).decode("utf-8-sig")).removesuffix("\n")
+        return protection.without_canary(_content(path).decode("utf-8-sig")).removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ResourceError(f"the text {path} of a task cannot be read: {error}") from error
 
 
 def _content(path: Path) -> bytes:
-    sealed = path.with_name(path.name + encryption.SUFFIX)
+    sealed = path.with_name(path.name + protection.SUFFIX)
     if not sealed.is_file():
         return path.read_bytes()
     if path.is_file():
         raise ResourceError(f"there are both {path} and {sealed}: remove one of them")
-    return encryption.unseal(
-        str(sealed), path.name, sealed.read_text(encoding="utf-8"), encryption.available_keys()
+    return protection.unseal(
+        str(sealed), path.name, sealed.read_text(encoding="utf-8"), protection.available_keys()
     )
 
 
@@ -112,25 +112,25 @@ def _filled(path: Path, values: dict[str, str]) -> str:
 @cache
 def _structure(path: Path) -> Json:
     try:
-        return canary.without_key(json.loads(_read(path)))
+        return protection.without_canary_key(json.loads(_read(path)))
     except ValueError as error:
         raise ResourceError(f"{path} is not valid JSON: {error}") from error
 
 
 def missing_key(class_name: str) -> str | None:
     """Return a message about a task class's missing key, or ``None`` if all files are readable."""
-    known_fingerprints = {encryption.fingerprint(key) for key in encryption.available_keys()}
-    for path in sorted(catalogue.folder(class_name).rglob(f"*{encryption.SUFFIX}")):
+    known_fingerprints = {protection.fingerprint(key) for key in protection.available_keys()}
+    for path in sorted(catalogue.folder(class_name).rglob(f"*{protection.SUFFIX}")):
         fingerprint = _fingerprint(path)
         if fingerprint is not None and fingerprint not in known_fingerprints:
-            return encryption.no_key(str(path), fingerprint)
+            return protection.no_key(str(path), fingerprint)
     return None
 
 
 def _fingerprint(path: Path) -> str | None:
     """Return the fingerprint of the key with which a file was encrypted."""
     with path.open(encoding="utf-8", errors="replace") as file:
-        return encryption.wanted_key([file.readline().rstrip("\n") for _ in range(2)])
+        return protection.wanted_key([file.readline().rstrip("\n") for _ in range(2)])
 
 
 def insert_fault(text: str, find: str, put: str, fault_name: str) -> str:

@@ -6,15 +6,16 @@ store. Shapes with anything else are refused, because a silently ignored constra
 none. Tests hold it to the test suites of the W3C and to the findings of pySHACL.
 """
 
-from kgbench.validation.checking import Complaint, complaints
-from kgbench.validation.compiling import Shape, compiled
-from kgbench.validation.data import Data, IllFormedShapes
-from kgbench.validation.declared import (
+from kgbench.validation.checking import (
     SHAPE_FILES,
+    Complaint,
+    complaints,
     declared_shapes,
     result_shapes,
     whole_shapes,
 )
+from kgbench.validation.compiling import Shape, compiled
+from kgbench.validation.data import Data, IllFormedShapes
 
 __all__ = [
     "SHAPE_FILES",

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from kgbench.serve.app import application
 from kgbench.serve.settings import Settings
-from kgbench.tasks import canary
+from kgbench.tasks import protection
 from tests.golden import store
 from tests.golden.outputs import OF_FAMILIES, OF_PUBLICATION, OF_STORE, PUBLISH, Small
 from tests.serve.conftest import LIMITS
@@ -43,7 +43,7 @@ def site(small: Small) -> Path:
 def compare(name: str, text: str) -> None:
     """Fail with the first differences from a golden file; when renewing, write it instead."""
     path = FILES / name
-    text = f"{canary.line()}\n{text.rstrip()}\n"
+    text = f"{protection.canary_line()}\n{text.rstrip()}\n"
     if RENEW:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")

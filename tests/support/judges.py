@@ -17,7 +17,7 @@ import pytest
 
 from kgbench.children.commands import environment
 from kgbench.execution import pools
-from kgbench.tasks import encryption
+from kgbench.tasks import protection
 
 _MOST_POOLS = 3  # to keep; each process has some hundred megabytes
 
@@ -83,7 +83,7 @@ def surroundings() -> tuple[object, ...]:
     """Return the settings that a process started now would have."""
     classes = {point.name for point in entry_points(group="kgbench.tasks")}
     variables = tuple(sorted(environment().items()))
-    return variables, encryption.user_key(), tuple(sorted(classes))
+    return variables, protection.user_key(), tuple(sorted(classes))
 
 
 @pytest.fixture(scope="session", autouse=True)

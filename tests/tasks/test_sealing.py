@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from kgbench import resources
 from kgbench.cli import app
 from kgbench.errors import ResourceError
-from kgbench.tasks import canary, catalogue, class_files, encryption, texts
+from kgbench.tasks import catalogue, class_files, protection, texts
 
 KEY = "a key that nobody else has"
 OTHER = "another key, of somebody else"
@@ -37,19 +37,19 @@ FILES = sorted(
 def test_files_with_prompts_and_data_are_guarded(path: Path) -> None:
     """Each file is encrypted or has the canary, which readers do not see."""
     content = path.read_text(encoding="utf-8")
-    assert canary.guid() in content
-    name = path.name.removesuffix(encryption.SUFFIX)
+    assert protection.canary_guid() in content
+    name = path.name.removesuffix(protection.SUFFIX)
     read = texts.shared(path.parent.name, name)
     assert read.strip()
     if path.suffix == ".json":
-        assert canary.guid() not in str(texts.shared_structure(path.parent.name, name))
+        assert protection.canary_guid() not in str(texts.shared_structure(path.parent.name, name))
     else:
-        assert canary.guid() not in read
+        assert protection.canary_guid() not in read
 
 
 def test_references_are_encrypted() -> None:
     """Questions with reference queries, faults and reference graphs are encrypted."""
-    open_files = [path.name for path in FILES if path.suffix != encryption.SUFFIX]
+    open_files = [path.name for path in FILES if path.suffix != protection.SUFFIX]
     secret = re.compile(r"questions|faults|reference|document|sample")
     assert not [name for name in open_files if secret.search(name)]
     assert len(FILES) - len(open_files) == 10
@@ -61,32 +61,32 @@ def test_no_prompt_has_the_canary() -> None:
         module = catalogue.module(task.task_class)
         for case in module.cases(task, "kgbench-1", 0, 2):
             assert "canary" not in module.prompt(case)
-            assert canary.guid() not in json.dumps(case.data)
+            assert protection.canary_guid() not in json.dumps(case.data)
 
 
 @given(st.binary(max_size=300), st.text("abc._", min_size=1))
 def test_what_is_sealed_opens_again(content: bytes, name: str) -> None:
     """Encryption is reversible and deterministic, and hides the content."""
-    sealed = encryption.seal(name, content, KEY)
-    assert encryption.unseal("place", name, sealed, [OTHER, KEY]) == content
-    assert sealed == encryption.seal(name, content, KEY)
-    assert sealed != encryption.seal(name, content + b"x", KEY)
-    assert sealed != encryption.seal(name, content, OTHER)
+    sealed = protection.seal(name, content, KEY)
+    assert protection.unseal("place", name, sealed, [OTHER, KEY]) == content
+    assert sealed == protection.seal(name, content, KEY)
+    assert sealed != protection.seal(name, content + b"x", KEY)
+    assert sealed != protection.seal(name, content, OTHER)
 
 
 def test_another_key_does_not_open() -> None:
     """Another key is refused; the message names the file and where to give a key."""
-    sealed = encryption.seal("cases.json", b"content", KEY)
+    sealed = protection.seal("cases.json", b"content", KEY)
     with pytest.raises(
         ResourceError, match=r"folder/cases.*key that was not given.*KGBENCH_TASK_KEY"
     ):
-        encryption.unseal("folder/cases.json.enc", "cases.json", sealed, [OTHER])
+        protection.unseal("folder/cases.json.enc", "cases.json", sealed, [OTHER])
 
 
 @given(st.data())
 def test_damage_is_noticed(data: st.DataObject) -> None:
     """A file that was truncated, altered in one character, or renamed does not open."""
-    sealed = encryption.seal("cases.json", b"content" * 20, KEY)
+    sealed = protection.seal("cases.json", b"content" * 20, KEY)
     body = sealed.index("\n\n") + 2
     cut = data.draw(st.integers(0, len(sealed) - 2))
     k = data.draw(st.integers(body, len(sealed) - 2))
@@ -97,19 +97,19 @@ def test_damage_is_noticed(data: st.DataObject) -> None:
         ("other.json", sealed),
     ):
         with pytest.raises(ResourceError, match="place"):
-            encryption.unseal("place", name, spoilt, [KEY])
+            protection.unseal("place", name, spoilt, [KEY])
 
 
 def test_short_keys_are_refused() -> None:
     """A key that is short enough to guess is refused."""
     with pytest.raises(ResourceError, match="at least 20"):
-        encryption.seal("cases.json", b"", "password")
+        protection.seal("cases.json", b"", "password")
 
 
 def test_own_and_published_keys_work_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key in the environment does not prevent reading kgbench's own files."""
-    monkeypatch.setenv(encryption.VARIABLE, KEY)
-    assert encryption.available_keys() == [KEY, encryption.published_key()]
+    monkeypatch.setenv(protection.VARIABLE, KEY)
+    assert protection.available_keys() == [KEY, protection.published_key()]
     assert texts._content(resources.folder("tasks") / "organisation" / "questions.json")
 
 
@@ -146,10 +146,10 @@ def test_a_folder_is_encrypted_and_decrypted(folder: Path) -> None:
 
 def test_commands_refuse_with_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key, with a wrong file, or with nothing to do, the command is refused."""
-    monkeypatch.delenv(encryption.VARIABLE, raising=False)
+    monkeypatch.delenv(protection.VARIABLE, raising=False)
     prompt = folder / "prompt.txt"
     assert "KGBENCH_TASK_KEY" in run("tasks", "encrypt", prompt, code=1)
-    monkeypatch.setenv(encryption.VARIABLE, KEY)
+    monkeypatch.setenv(protection.VARIABLE, KEY)
     assert "without a key" in run("tasks", "encrypt", folder / "task.ttl", code=1)
     assert "nothing to decrypt" in run("tasks", "decrypt", folder, code=1)
     assert "is not encrypted" in run("tasks", "decrypt", prompt, code=1)
@@ -163,7 +163,7 @@ def test_commands_refuse_with_words(folder: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ResourceError, match="both"):
         texts._content(prompt)
     prompt.unlink()
-    monkeypatch.setenv(encryption.VARIABLE, OTHER)
+    monkeypatch.setenv(protection.VARIABLE, OTHER)
     assert "a key that was not given" in run("tasks", "decrypt", sealed, code=1)
     assert sealed.is_file()
 
@@ -174,9 +174,9 @@ def test_key_files_hold_one_key(tmp_path: Path) -> None:
     for text in ("", "# only a remark", "one\ntwo"):
         file.write_text(text)
         with pytest.raises(ResourceError, match="lines with a key"):
-            encryption.read_key_file(file)
+            protection.read_key_file(file)
     with pytest.raises(ResourceError, match="cannot be read"):
-        encryption.read_key_file(tmp_path / "none")
+        protection.read_key_file(tmp_path / "none")
 
 
 def test_a_missing_file_is_refused(folder: Path) -> None:
@@ -285,16 +285,16 @@ def test_what_does_not_decrypt_is_not_replaced(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If one encrypted file cannot be decrypted, all plain files stay and no encrypted one does."""
-    whole = encryption.seal
+    whole = protection.seal
 
     def bad(name: str, content: bytes, key: str) -> str:
         sealed = whole(name, content, key)
         return sealed if name == "cases.json" else sealed.replace("=", "A")[:-9] + "\n"
 
-    monkeypatch.setattr(encryption, "seal", bad)
+    monkeypatch.setattr(protection, "seal", bad)
     before = contents(folder)
     with pytest.raises(ResourceError, match="damaged"):
-        encryption.encrypt([folder / "cases.json", folder / "prompt.txt"], KEY)
+        protection.encrypt([folder / "cases.json", folder / "prompt.txt"], KEY)
     assert contents(folder) == before
 
 
@@ -302,7 +302,7 @@ def seal_on_a_full_disk(file: Path) -> None:
     """Encrypt a file while no file may exceed 1,000 bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     with pytest.raises(ResourceError, match=f"{file.name}.enc cannot be written"):
-        encryption.encrypt([file], KEY)
+        protection.encrypt([file], KEY)
 
 
 def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -> None:
@@ -310,7 +310,7 @@ def test_what_cannot_be_written_stays_as_it_is(folder: Path, repository: Path) -
     long = folder / f"{'n' * 252}"
     long.write_text("content")
     with pytest.raises(ResourceError, match="cannot be written"):
-        encryption.encrypt([long], KEY)
+        protection.encrypt([long], KEY)
     assert long.read_text() == "content"
     large = folder / "large.txt"
     large.write_bytes(bytes(5000))

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.tasks.encryption import SUFFIX
+from kgbench.tasks.protection import SUFFIX
 from kgbench.testing import packages, scaffold
 from kgbench.testing.checking import Check, check_folder
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encrypted files: their format, encryption and decryption, also in place, and the keys.
+"""Protection of the data of tasks: encrypted files, their keys, and the canary.
 
 An encrypted file is text: a line with the name of the format, the fingerprint of the key, the
 canary of kgbench, an empty line, and base64 of a salt of 32 bytes and the AES-256-GCM ciphertext.
@@ -11,6 +11,11 @@ In place, the new file is on disk before the old one is deleted, so that no fail
 
 There are two keys: the published one, which is shipped with kgbench and only keeps crawlers from
 reading reference answers, and the user's own, from a key file or an environment variable.
+
+The canary is an identifier in every file with prompts or data of tasks, but in no prompt.
+Collectors of training texts can exclude files with the canary; a model that can reproduce it was
+trained on such files. The canary is declared with the suite of kgbench's own cases
+(``ontology/suites.ttl``, property ``kgb:canary``). Other packages may use identifiers of their own.
 """
 
 from __future__ import annotations
@@ -20,15 +25,20 @@ import binascii
 import hashlib
 import hmac
 import os
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyoxigraph as ox
+
 from kgbench import resources
 from kgbench.errors import ResourceError
-from kgbench.tasks import canary
+from kgbench.model import Json
+from kgbench.rdf.declared import shipped
+from kgbench.vocab import BASE, KGB
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -61,7 +71,7 @@ def seal(name: str, content: bytes, key: str) -> str:
     salt = _mac(key, b"salt", name.encode("utf-8"), content)
     sealed = salt + _cipher(key, salt).encrypt(_NONCE, content, name.encode("utf-8"))
     coded = textwrap.wrap(base64.b64encode(sealed).decode("ascii"), _WIDTH)
-    return "\n".join([_FORMAT, f"key {fingerprint(key)}", canary.line(), "", *coded, ""])
+    return "\n".join([_FORMAT, f"key {fingerprint(key)}", canary_line(), "", *coded, ""])
 
 
 def unseal(place: str, name: str, sealed: str, keys: Iterable[str]) -> bytes:
@@ -254,3 +264,34 @@ def read_key_file(path: Path) -> str:
     if len(keys) != 1:
         raise ResourceError(f"the key file {path} has {len(keys)} lines with a key instead of one")
     return keys[0]
+
+
+_SUITE: Final = f"{BASE}suite/kgbench-1"
+_CANARY_KEY: Final = "canary"  # in JSON files, which have no comments
+
+_CANARY_MARK = r"kgbench canary GUID [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+_CANARY_LINE = re.compile(rf"\A(?:# )?{_CANARY_MARK}[^\n]*\n")
+_CANARY = re.compile(_CANARY_MARK)
+
+
+@cache
+def canary_guid() -> str:
+    """Return the identifier of kgbench's own suite."""
+    return shipped("ontology", "suites.ttl").required(ox.NamedNode(_SUITE), KGB.canary)
+
+
+def canary_line() -> str:
+    """Return the first line of a file with prompts or data (in Turtle after ``# ``)."""
+    return f"kgbench canary GUID {canary_guid()}: benchmark data, keep out of training texts"
+
+
+def without_canary(text: str) -> str:
+    """Return ``text`` without its first line, if that is a canary."""
+    return _CANARY_LINE.sub("", text, count=1)
+
+
+def without_canary_key(value: Json) -> Json:
+    """Return a JSON value without the canary key, if it is an object with one."""
+    if isinstance(value, dict) and _CANARY.match(str(value.get(_CANARY_KEY))):
+        return {key: item for key, item in value.items() if key != _CANARY_KEY}
+    return value

@@ -15,8 +15,7 @@ from hashlib import blake2b
 
 from kgbench.variants import VariantKind
 from kgbench.variants.graphs import Facet, Triple, as_ntriples, literal, read
-from kgbench.variants.rules import NO_RULES, Plan, Rules, make_plan
-from kgbench.variants.twins import plan_with_twins
+from kgbench.variants.rules import NO_RULES, Plan, Rules, make_plan, plan_with_twins
 from kgbench.vocab import OWL, RDF, RDFS
 
 VERSION = "1"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.mapping import paths, terms
+from kgbench.mapping import execution, paths
 from kgbench.mapping.execution import execute_mapping
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.sources import Data, Table
@@ -361,4 +361,4 @@ def test_entities_are_not_read():
 
 def test_templates_keep_what_is_escaped():
     """Backslashes escape braces and themselves in templates."""
-    assert terms.parse_template(r"\{{a\\b}\}") == terms.Template(("{", "}"), ("a\\b",))
+    assert execution.parse_template(r"\{{a\\b}\}") == execution.Template(("{", "}"), ("a\\b",))

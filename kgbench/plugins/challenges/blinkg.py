@@ -19,9 +19,9 @@ from kgbench.characters import without_bom
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, clone_folder, copy_files, install_files
+from kgbench.mapping.execution import normalise_constant
 from kgbench.mapping.limits import MappingError
 from kgbench.mapping.listings import JSON, XML, listings
-from kgbench.mapping.terms import normalise_constant
 from kgbench.plugins.challenges.induction import Rule, induce_rules
 
 NAME: Final = "blinkg"

@@ -15,11 +15,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
-from kgbench.mapping import terms
 from kgbench.mapping.document import FORMULATION_OF
+from kgbench.mapping.execution import Template, encode_for_iri
 from kgbench.mapping.limits import Budget
 from kgbench.mapping.listings import Listing
-from kgbench.mapping.terms import Template
 from kgbench.vocab import RDF
 
 Term: TypeAlias = ox.NamedNode | ox.Literal
@@ -56,8 +55,8 @@ class Rule(NamedTuple):
         """Return the triples that the rule produces."""
         result: set[ox.Triple] = set()
         for record in self.listing.records:
-            for subject in _filled(self.subject, record, terms.encode_for_iri):
-                encoder = terms.encode_for_iri if self.kind.is_iri else str
+            for subject in _filled(self.subject, record, encode_for_iri):
+                encoder = encode_for_iri if self.kind.is_iri else str
                 for text in _filled(self.object, record, encoder):
                     object_ = term(text, self.kind)
                     result.add(
@@ -140,10 +139,10 @@ def _candidates(group: Iterable[ox.Triple], listings: Sequence[Listing]) -> Iter
         for record in listing.records:
             for triple, subject_iri, text in triples:
                 kind = kind_of(triple.object)
-                subject = _template(subject_iri, record, terms.encode_for_iri)
+                subject = _template(subject_iri, record, encode_for_iri)
                 object_: Template | None = Template((text,), ())
                 if not _is_type(triple):
-                    encoder = terms.encode_for_iri if kind.is_iri else str
+                    encoder = encode_for_iri if kind.is_iri else str
                     object_ = _template(text, record, encoder)
                 key = (listing.file, listing.iterator, subject, object_)
                 if subject is not None and object_ is not None and key not in seen:

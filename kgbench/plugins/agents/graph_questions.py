@@ -22,7 +22,6 @@ from kgbench.scoring import result_sets
 from kgbench.tasks import bestiary, texts, typed_answers
 from kgbench.tool_calls import ToolOutcome
 from kgbench.tools import arguments, wording
-from kgbench.vocab import OWL, RDF, RDFS, XSD
 
 POLICY: Final = "rows"
 """The policy under which results are compared."""
@@ -188,7 +187,7 @@ _IRI: Final = re.compile(r"<([^<>\s]+)>")
 _PREFIX: Final = re.compile(r"\bPREFIX\s+([\w-]*):\s*<([^<>\s]*)>", re.IGNORECASE)
 _SHORT: Final = re.compile(r"(?<![\w:-])([A-Za-z][\w-]*+|):([A-Za-z0-9_][\w-]*)")
 # Standard vocabularies, which models know without seeing them in a graph.
-_STANDARD: Final = tuple(str(one) for one in (RDF, RDFS, OWL, XSD))
+_STANDARD: Final = tuple(str(one) for one in (kb.RDF, kb.RDFS, kb.OWL, kb.XSD))
 
 
 def tool_usage(
@@ -235,7 +234,7 @@ def is_out_of_budget(prompts: Sequence[str], answer: str) -> bool:
 
 def _query_iris(query: str, prefixes: Mapping[str, str]) -> set[str]:
     """Return the IRIs that a query names, in full or by a prefix that is known or declared."""
-    namespaces = {**prefixes, "rdf": str(RDF), **dict(_PREFIX.findall(query))}
+    namespaces = {**prefixes, "rdf": str(kb.RDF), **dict(_PREFIX.findall(query))}
     iris = set()
     for name in result_sets.names(query, {}):
         prefix, _, local = name.partition(":")

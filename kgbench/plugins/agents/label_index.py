@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 import pyoxigraph as ox
 
-from kgbench.vocab import OWL, RDF, RDFS
+from kgbench.api import OWL, RDF, RDFS
 
 KINDS: Final = ("entity", "class", "property")
 LONGEST: Final = 300

@@ -15,11 +15,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
+from kgbench.api import RDF
 from kgbench.mapping.document import FORMULATION_OF
 from kgbench.mapping.execution import Template, encode_for_iri
 from kgbench.mapping.limits import Budget
 from kgbench.mapping.listings import Listing
-from kgbench.vocab import RDF
 
 Term: TypeAlias = ox.NamedNode | ox.Literal
 _MAPS: Final = "https://w3id.org/kgbench/world/map/"

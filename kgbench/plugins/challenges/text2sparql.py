@@ -24,7 +24,7 @@ from kgbench.record.recorder import Recorder
 from kgbench.software import Software
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import Block
-from kgbench.vocab import DCTERMS, DQV, RDF, SKOS
+from kgbench.vocab import DCTERMS, DQV, SKOS
 
 POLICY = "text2sparql-2025"
 """The comparison policy that defines the metrics of the published scores."""
@@ -141,7 +141,7 @@ def write_averages(store: kb.Store, files: SystemFiles, run: kb.ImportedRun) -> 
         full_name = f"{name}-{language}" if language else name
         node = f"<{recorder.evaluation_pass}/average/{full_name}>"
         content += [
-            f"{node} <{RDF.type}> <{DQV.QualityMeasurement}> .",
+            f"{node} <{kb.RDF.type}> <{DQV.QualityMeasurement}> .",
             f"{node} <{SKOS.notation}> {string(name)} .",
             f"{node} <{DQV.computedOn}> <{recorder.run}> .",
             f"{node} <{DQV.value}> {double(value)} .",

@@ -17,11 +17,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
-from kgbench.api import ImportRefused, Json
+from kgbench.api import RDF, ImportRefused, Json
 from kgbench.datasets import home
 from kgbench.datasets.descriptions import Description
 from kgbench.datasets.install import InstallationResult, clone_folder, copy_files, install_files
-from kgbench.vocab import RDF
 
 NAME: Final = "rdf-tests"
 CLASS: Final = "W3cRdf12"

@@ -22,7 +22,7 @@ from typing import Any
 
 from kgbench import resources
 from kgbench.analysis.task_scores import Row, estimate_means
-from kgbench.api import KGB, Json, OutgoingRun
+from kgbench.api import KGB, RDFS, Json, OutgoingRun
 from kgbench.errors import PublicationRefused
 from kgbench.rdf.declared import shipped
 from kgbench.scores.inference import inference
@@ -32,7 +32,7 @@ from kgbench.statistics.intervals import CONFIDENCE, Bounds
 from kgbench.store.iris import slug
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tools import budget
-from kgbench.vocab import PROV, RDFS, SCHEMA, SKOS
+from kgbench.vocab import PROV, SCHEMA, SKOS
 
 VERSION = "0.3.0"
 RECORDS = "every-eval-ever.schema.json"

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from kgbench.api import KGB, Dialogue, Json, OutgoingRun
+from kgbench.api import KGB, RDFS, Dialogue, Json, OutgoingRun
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import all_answered
 from kgbench.importers.published_cases import without_printed_graph
 from kgbench.model import Evaluation
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.record.schema import disclosed
-from kgbench.vocab import PROV, RDFS, SCHEMA, SKOS
+from kgbench.vocab import PROV, SCHEMA, SKOS
 
 
 def records(run: OutgoingRun) -> tuple[list[Json], int]:

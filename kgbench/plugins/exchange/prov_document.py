@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgbench.api import KGB, OutgoingRun
+from kgbench.api import KGB, RDF, RDFS, XSD, OutgoingRun
 from kgbench.characters import xml_text
-from kgbench.vocab import DCTERMS, PROV, RDF, RDFS, SCHEMA, SKOS, XSD
+from kgbench.vocab import DCTERMS, PROV, SCHEMA, SKOS
 
 if TYPE_CHECKING:
     from prov.model import ProvDocument

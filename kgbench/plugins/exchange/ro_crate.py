@@ -14,11 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kgbench.api import KGB, OutgoingRun
+from kgbench.api import KGB, RDFS, OutgoingRun
 from kgbench.plugins.exchange.tables import atomic_path, scores_csv, statements
 from kgbench.publish.description import Agent
 from kgbench.rdf import digest
-from kgbench.vocab import PROV, RDFS, SCHEMA
+from kgbench.vocab import PROV, SCHEMA
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 VERSION = "1.3"  # of RO-Crate

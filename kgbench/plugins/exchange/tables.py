@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.api import OutgoingRun
+from kgbench.api import RDFS, OutgoingRun
 from kgbench.errors import PublicationRefused
-from kgbench.vocab import RDFS, SKOS
+from kgbench.vocab import SKOS
 
 
 class Field(NamedTuple):

@@ -17,7 +17,7 @@ from datetime import UTC
 from importlib.metadata import version
 from itertools import groupby
 
-from kgbench.api import KGB, Call, Dialogue, Json, OutgoingRun, TaskError, Turn, Verdict
+from kgbench.api import KGB, RDFS, Call, Dialogue, Json, OutgoingRun, TaskError, Turn, Verdict
 from kgbench.errors import PublicationRefused
 from kgbench.execution import frames
 from kgbench.exports.outgoing_run import all_answered
@@ -30,7 +30,7 @@ from kgbench.store.iris import slug
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import ToolUse
 from kgbench.tools import arguments, wording
-from kgbench.vocab import PROV, RDFS, SCHEMA, SKOS
+from kgbench.vocab import PROV, SCHEMA, SKOS
 
 _SEED = re.compile(r"kgb:randomSeed (\d+)")
 _STOPS = {name: name for name in ("stop", "max_tokens", "model_length", "content_filter")}

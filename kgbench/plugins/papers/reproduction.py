@@ -14,13 +14,13 @@ from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from functools import cache
 
+import kgbench.api as kb
 from kgbench.analysis.compass import compass_table, find_compass
 from kgbench.analysis.difficulty import sizes
 from kgbench.analysis.format_preference import format_preference
 from kgbench.analysis.leaderboard import printed_rows
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.task_scores import task_scores
-from kgbench.api import KGB, Column, Kind, QueryError, Selection, Store, Table, Value, model_names
 from kgbench.plugins.papers import text2kg
 from kgbench.plugins.papers.aspects import aspects
 from kgbench.rdf.declared import shipped
@@ -28,29 +28,29 @@ from kgbench.scores.catalogue import recorded, records
 from kgbench.scores.declared import score_set
 from kgbench.scores.selection import select
 from kgbench.tables.rendering import as_markdown
-from kgbench.vocab import DCTERMS, RDFS, SKOS
+from kgbench.vocab import DCTERMS, SKOS
 
 AGREES, DIFFERS, NO_RESULTS = "agrees", "differs", "no results"
 UNEXPLAINED = "unexplained"
 CELLS = (
-    Column("key", "Row"),
-    Column("column", "Column"),
-    Column("printed", "Printed"),
-    Column("computed", "Computed"),
-    Column("verdict", "Verdict"),
-    Column("cause", "Cause"),
+    kb.Column("key", "Row"),
+    kb.Column("column", "Column"),
+    kb.Column("printed", "Printed"),
+    kb.Column("computed", "Computed"),
+    kb.Column("verdict", "Verdict"),
+    kb.Column("cause", "Cause"),
 )
 SUMMARY = (
-    Column("name", "Name"),
-    Column("label", "What"),
-    Column("printed", "Cells with results", Kind.COUNT),
-    Column("agree", "Agree", Kind.COUNT),
-    Column("unexplained", "Differ, unexplained", Kind.COUNT),
-    Column("explained", "Differ, explained", Kind.COUNT),
-    Column("without", "Cells without results", Kind.COUNT),
-    Column("note", "Note"),
+    kb.Column("name", "Name"),
+    kb.Column("label", "What"),
+    kb.Column("printed", "Cells with results", kb.Kind.COUNT),
+    kb.Column("agree", "Agree", kb.Kind.COUNT),
+    kb.Column("unexplained", "Differ, unexplained", kb.Kind.COUNT),
+    kb.Column("explained", "Differ, explained", kb.Kind.COUNT),
+    kb.Column("without", "Cells without results", kb.Kind.COUNT),
+    kb.Column("note", "Note"),
 )
-ANALYSES: Mapping[str, Callable[[Store, Selection, Mapping[str, str]], Table]] = {
+ANALYSES: Mapping[str, Callable[[kb.Store, kb.Selection, Mapping[str, str]], kb.Table]] = {
     "aspects": lambda store, chosen, _: aspects(store, chosen),
     "compass": lambda store, chosen, arguments: compass_table(
         store, chosen, find_compass(arguments["compass"])
@@ -98,7 +98,7 @@ class Cell:
     key: str
     column: str
     printed: str
-    computed: Value
+    computed: kb.Value
     verdict: str
     cause: str | None = None
 
@@ -108,8 +108,8 @@ class Reproduced:
     """The reproduction of a published table; ``table`` is ``None`` without results."""
 
     published: Published
-    selection: Selection | None
-    table: Table | None
+    selection: kb.Selection | None
+    table: kb.Table | None
     cells: tuple[Cell, ...]
 
     def count(self, verdict: str) -> int:
@@ -121,9 +121,9 @@ class Reproduced:
         """The number of cells that differ without a known cause."""
         return sum(cell.cause == UNEXPLAINED for cell in self.cells)
 
-    def as_table(self) -> Table:
+    def as_table(self) -> kb.Table:
         """Return a table of every printed cell beside the computed one."""
-        return Table(
+        return kb.Table(
             title=f"{self.published.name}: {self.published.label}",
             columns=CELLS,
             rows=tuple(
@@ -141,18 +141,18 @@ def published() -> tuple[Published, ...]:
     tables = [
         Published(
             name=declared.required(node, SKOS.notation),
-            label=declared.required(node, RDFS.label),
+            label=declared.required(node, kb.RDFS.label),
             source=declared.required(node, DCTERMS.source),
             note=declared.text(node, SKOS.scopeNote),
-            suite=declared.text(node, KGB.suite),
-            analysis=declared.text(node, KGB.analysisName),
-            arguments=declared.read(node, KGB.parameters, json.loads) or {},
-            keys=tuple(str(key.value) for key in declared.objects(node, KGB.keyColumn)),
-            tolerance=declared.read(node, KGB.tolerance, float),
-            figure=declared.text(node, KGB.figureKind),
-            tasks=tuple(str(glob.value) for glob in declared.objects(node, KGB.taskGlob)),
+            suite=declared.text(node, kb.KGB.suite),
+            analysis=declared.text(node, kb.KGB.analysisName),
+            arguments=declared.read(node, kb.KGB.parameters, json.loads) or {},
+            keys=tuple(str(key.value) for key in declared.objects(node, kb.KGB.keyColumn)),
+            tolerance=declared.read(node, kb.KGB.tolerance, float),
+            figure=declared.text(node, kb.KGB.figureKind),
+            tasks=tuple(str(glob.value) for glob in declared.objects(node, kb.KGB.taskGlob)),
         )
-        for node in declared.instances(KGB.PublishedTable)
+        for node in declared.instances(kb.KGB.PublishedTable)
     ]
     return tuple(sorted(tables, key=lambda table: table.name))
 
@@ -166,13 +166,13 @@ def chosen(globs: Iterable[str]) -> list[Published]:
     for glob in patterns:
         if not any(fnmatchcase(table.name, glob) for table in published()):
             names = ", ".join(table.name for table in published())
-            raise QueryError(f"no published table is called '{glob}'; there are: {names}")
+            raise kb.QueryError(f"no published table is called '{glob}'; there are: {names}")
     return [
         table for table in published() if any(fnmatchcase(table.name, glob) for glob in patterns)
     ]
 
 
-def reproduce(store: Store, declared: Published) -> Reproduced:
+def reproduce(store: kb.Store, declared: Published) -> Reproduced:
     """Reproduce a published table from the first passes of its suite."""
     rows = printed_rows(declared.name)
     try:
@@ -180,7 +180,7 @@ def reproduce(store: Store, declared: Published) -> Reproduced:
             return Reproduced(declared, None, None, ())
         selection = select(store, declared.suite)
         table = ANALYSES[declared.analysis](store, selection, declared.arguments)
-    except QueryError:  # the store has no results of this suite, or none of these tasks
+    except kb.QueryError:  # the store has no results of this suite, or none of these tasks
         return Reproduced(declared, None, None, tuple(_absent(declared, rows)))
     if declared.tasks and "task" in table.names:
         index = table.names.index("task")
@@ -193,7 +193,7 @@ def reproduce(store: Store, declared: Published) -> Reproduced:
     return Reproduced(declared, selection, table, tuple(_cells(store, declared, rows, table)))
 
 
-def summary(reproduced: Iterable[Reproduced]) -> Table:
+def summary(reproduced: Iterable[Reproduced]) -> kb.Table:
     """Count the agreeing and differing cells of each published table, one row per table."""
     rows = []
     for result in reproduced:
@@ -214,14 +214,14 @@ def summary(reproduced: Iterable[Reproduced]) -> Table:
                 note,
             )
         )
-    return Table("Tables and figures of papers, made again", SUMMARY, tuple(rows))
+    return kb.Table("Tables and figures of papers, made again", SUMMARY, tuple(rows))
 
 
 def report(reproduced: Iterable[Reproduced]) -> str:
     """Render the summary and all differing cells as Markdown, unexplained differences first."""
     reproduced = list(reproduced)
     title = "Cells that differ"
-    columns = (Column("name", "Table"), *(c for c in CELLS if c.name != "verdict"))
+    columns = (kb.Column("name", "Table"), *(c for c in CELLS if c.name != "verdict"))
     differing = [
         (result.published.name, c.key, c.column, c.printed, _text(c.computed), c.cause)
         for result in reproduced
@@ -229,11 +229,11 @@ def report(reproduced: Iterable[Reproduced]) -> str:
         if c.verdict == DIFFERS
     ]
     differing.sort(key=lambda row: row[-1] != UNEXPLAINED)
-    tables = [summary(reproduced), Table(title, columns, tuple(differing))]
+    tables = [summary(reproduced), kb.Table(title, columns, tuple(differing))]
     return "\n".join(as_markdown(table) for table in tables if table.rows)
 
 
-def agrees(printed: str, computed: Value, tolerance: float | None = None) -> bool:
+def agrees(printed: str, computed: kb.Value, tolerance: float | None = None) -> bool:
     """Return whether a value equals the printed one: the same word, or the same printed digits.
 
     Markers of bold type are ignored. With a ``tolerance``, numbers may differ by that much instead.
@@ -258,7 +258,7 @@ def agrees(printed: str, computed: Value, tolerance: float | None = None) -> boo
 
 
 def _cells(
-    store: Store, declared: Published, rows: list[dict[str, str]], table: Table
+    store: kb.Store, declared: Published, rows: list[dict[str, str]], table: kb.Table
 ) -> Iterable[Cell]:
     models = _named_models(store, {row["model"] for row in rows if "model" in row})
     computed = table.records()
@@ -292,18 +292,18 @@ def _key(declared: Published, row: Mapping[str, str]) -> str:
     return " / ".join(row[key] for key in row if key in declared.keys)
 
 
-def _fits(column: str, printed: str, computed: Value, models: Mapping[str, set[str]]) -> bool:
+def _fits(column: str, printed: str, computed: kb.Value, models: Mapping[str, set[str]]) -> bool:
     if column == "model":
         return str(computed) in models.get(printed, ()) or str(computed) == printed
     return fnmatchcase(str(computed), printed)
 
 
-def _named_models(store: Store, printed: Iterable[str]) -> dict[str, set[str]]:
+def _named_models(store: kb.Store, printed: Iterable[str]) -> dict[str, set[str]]:
     """Return the names that models have in a store, by their names in a paper.
 
     A paper's name is the label of a model's record (``queries/models.ttl``), or a glob over ids.
     """
-    model_records, models = records(), model_names(store)
+    model_records, models = records(), kb.model_names(store)
     names: dict[str, set[str]] = {}
     for model in models.values():
         record = recorded(model.id, model_records)
@@ -313,7 +313,7 @@ def _named_models(store: Store, printed: Iterable[str]) -> dict[str, set[str]]:
     return names
 
 
-def _cause(table: str, key: str, column: str, printed: str, computed: Value) -> str:
+def _cause(table: str, key: str, column: str, printed: str, computed: kb.Value) -> str:
     """Return the known cause of a difference of this size, or :data:`UNEXPLAINED`."""
     for difference in printed_rows("differences"):
         fits = fnmatchcase(key, difference["key"]) and fnmatchcase(column, difference["column"])
@@ -324,13 +324,13 @@ def _cause(table: str, key: str, column: str, printed: str, computed: Value) -> 
     return UNEXPLAINED
 
 
-def _text(value: Value) -> str | None:
+def _text(value: kb.Value) -> str | None:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return None if value is None else str(value).strip("*")
 
 
-def _sizes(store: Store, selection: Selection, metrics: Mapping[str, str | None]) -> Table:
+def _sizes(store: kb.Store, selection: kb.Selection, metrics: Mapping[str, str | None]) -> kb.Table:
     """Tabulate scores by size, by one of the ``metrics`` for each glob of task labels."""
     first, *others = (
         sizes(store, replace(selection, tasks=tasks), metric=metric, interval="student")
@@ -339,7 +339,7 @@ def _sizes(store: Store, selection: Selection, metrics: Mapping[str, str | None]
     return replace(first, rows=first.rows + tuple(row for table in others for row in table.rows))
 
 
-def _without_printed(table: Table) -> Table:
+def _without_printed(table: kb.Table) -> kb.Table:
     """Drop the printed rows from a table of Text2KGBench, and the rows of other task classes."""
     if "source" not in table.names:
         return table

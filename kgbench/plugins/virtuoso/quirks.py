@@ -13,9 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kgbench.api import ServerQuirks
+from kgbench.api import XSD, ServerQuirks
 from kgbench.store.quirks import Again, lexical
-from kgbench.vocab import XSD
 
 MARK = "__exact"
 """The ending of the names of columns that are added to a query."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
+from kgbench.api import Instance, World
 from kgbench.worlds.clauses import (
     Clause,
     ClauseContext,
@@ -21,7 +22,6 @@ from kgbench.worlds.clauses import (
     prefixed_name,
     wrong_conditions,
 )
-from kgbench.worlds.generator import Instance, World
 from kgbench.worlds.model import absent_properties
 from kgbench.worlds.naming import word
 from kgbench.worlds.questions import QuestionSheet

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from kgbench.api import Case, Chance, Json, Task, TaskError
+from kgbench.api import Case, Chance, Json, Task, TaskError, World, world_of
 from kgbench.on_demand import OnDemand
 from kgbench.plugins.agents.graph_questions import GraphQuestions
 from kgbench.worlds import generator
-from kgbench.worlds.generator import World, world_of
 from kgbench.worlds.questions import PREFIXES, sheet
 
 from .cases import ANSWERED, EMPTY, SHEETS, UNANSWERABLE

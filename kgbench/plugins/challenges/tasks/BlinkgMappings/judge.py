@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kgbench.api import Case, Json, Task, TaskError
+from kgbench.api import XSD, Case, Json, Task, TaskError
 from kgbench.families.mapping_answers import MappingFamily, Produced, file_block
 from kgbench.mapping.document import FORMULATION_OF
 from kgbench.mapping.sources import Data
@@ -19,7 +19,6 @@ from kgbench.plugins.challenges import blinkg, induction
 from kgbench.plugins.challenges.blinkg import Scenario
 from kgbench.plugins.challenges.induction import Rule
 from kgbench.policies.blank_nodes import RowComparison, compare_rows
-from kgbench.vocab import XSD
 
 _FILES: Final = "files"
 

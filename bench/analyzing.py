@@ -29,8 +29,7 @@ from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
 from kgbench.analysis.matching import matches, sides
 from kgbench.analysis.outcomes import outcomes
-from kgbench.analysis.stored_results import basis, stored_table
-from kgbench.analysis.storing import store_table
+from kgbench.analysis.stored_results import basis, store_table, stored_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.errors import QueryError
 from kgbench.plugins.papers.scaling import scaling

@@ -28,7 +28,7 @@ from kgbench.importers.load import load
 from kgbench.model import Case, Plan
 from kgbench.pages.contents import statements
 from kgbench.pages.conversation import conversation
-from kgbench.pages.snapshot import View, open_newest
+from kgbench.pages.things import View, open_newest
 from kgbench.plugins.exchange import llm_kg_bench
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.record import reading

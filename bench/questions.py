@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kgbench.pages.snapshot import View
+    from kgbench.pages.things import View
 
 _KGB = "https://w3id.org/kgbench/ns#"
 AGGREGATES = (
@@ -42,7 +42,7 @@ def aggregates() -> Iterator[str]:
 
 def leaderboard(view: View) -> str:
     """Return the query behind the leaderboard, over the main metrics of all tasks."""
-    from kgbench.pages.filled_queries import filled_query
+    from kgbench.pages.contents import filled_query
 
     return filled_query(view, {"name": "score-histograms"})
 

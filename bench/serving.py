@@ -61,7 +61,7 @@ uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 
 def run() -> list[Result]:
     """Return rates and times of every server, and ratios of ours to those of the others."""
-    from kgbench.pages.snapshot import open_newest
+    from kgbench.pages.things import open_newest
     from kgbench.vocab import BASE
 
     with tempfile.TemporaryDirectory() as folder:

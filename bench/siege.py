@@ -72,7 +72,7 @@ class Kind(NamedTuple):
 
 def run() -> list[Result]:
     """Return times and refusals of light requests: without a siege, under two, with long texts."""
-    from kgbench.pages.snapshot import open_newest
+    from kgbench.pages.things import open_newest
     from kgbench.vocab import BASE
 
     with tempfile.TemporaryDirectory() as folder:

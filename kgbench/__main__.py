@@ -10,7 +10,7 @@ def main() -> None:
     """Load the command line and run it, in a child process if it reads what others made."""
     try:
         from kgbench.cli import main as command_line
-        from kgbench.cli.interruption import supervised
+        from kgbench.cli.commands import supervised
 
         status = supervised(sys.argv[1:])
         if status is not None:

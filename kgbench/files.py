@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Atomic writing of files: a file is replaced completely or not at all."""
+"""Files: replaced completely or not at all, and read from Zstandard frames."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 from pathlib import Path
+from typing import IO, Any
 
 _SPECIAL = ("/dev/", "/proc/")  # such paths may lead to a file that another process has open
 _MOST_LINKS = 40
@@ -14,6 +16,7 @@ _MOST_LINKS = 40
 # the file is a mount point (EBUSY).
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
 
+_PACKED = 4 << 10  # bytes unpacked at once: a byte may give 32 kB
 NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG))
 """Errors of writes that fail for lack of space, by a quota, or on a read-only file system."""
 
@@ -75,3 +78,41 @@ def _replace(target: Path, data: bytes) -> None:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+class ZstandardFrames(io.RawIOBase):
+    """The content of successive Zstandard frames; an incomplete frame is an error."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard
+
+        self._file = file
+        # A frame declares its window, which the decompressor keeps in memory: limit it.
+        self._new = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
+        self._frame = self._new()
+        self._begun = False
+        self._input = b""
+        self._waiting = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Return ``True``."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some content into ``buffer``; raise :class:`EOFError` if a frame is incomplete."""
+        while not self._waiting:
+            if not self._input:
+                self._input = self._file.read(_PACKED)
+            if not self._input:
+                if self._begun:
+                    raise EOFError("it is truncated")
+                return 0
+            self._waiting = memoryview(self._frame.decompress(self._input))
+            self._begun, self._input = True, b""
+            if self._frame.eof:
+                self._input = self._frame.unused_data
+                self._begun, self._frame = False, self._new()
+        number = min(len(buffer), len(self._waiting))
+        buffer[:number] = self._waiting[:number]
+        self._waiting = self._waiting[number:]
+        return number

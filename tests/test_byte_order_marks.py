@@ -14,7 +14,7 @@ from kgbench.importers.rdf import parsing
 from kgbench.plugins.inspect import logs as inspect_logs
 from kgbench.rdf import declared
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.serve import request_parsing
+from kgbench.serve import requests
 from kgbench.signing import keys as signing_keys
 from kgbench.tasks import catalogue, protection, texts
 from tests.support.families import cases
@@ -45,14 +45,14 @@ def test_imported_documents(tmp_path, syntax):
 
 def test_requests():
     """Queries, updates and graphs are read from requests."""
-    for kind in (request_parsing.QUERY, request_parsing.UPDATE):
-        operation = request_parsing.parse_request("POST", b"", kind, f"{BOM}CLEAR ALL".encode())
+    for kind in (requests.QUERY, requests.UPDATE):
+        operation = requests.parse_request("POST", b"", kind, f"{BOM}CLEAR ALL".encode())
         assert operation is not None
         assert operation.text == "CLEAR ALL"
-    operation = request_parsing.parse_request("GET", b"query=%EF%BB%BFASK{}", None, b"")
+    operation = requests.parse_request("GET", b"query=%EF%BB%BFASK{}", None, b"")
     assert operation is not None
     assert operation.text == "ASK{}"
-    assert request_parsing.triples("text/turtle", BYTES, "urn:x:") == TRIPLE
+    assert requests.triples("text/turtle", BYTES, "urn:x:") == TRIPLE
 
 
 def test_declarations():

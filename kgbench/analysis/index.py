@@ -92,7 +92,7 @@ _OWN: Mapping[str, Entry] = {
         "Find suspect cases: harder for better models, solved by no model, or solved by every model.",  # noqa: E501
     ),
     "references": Entry(
-        "kgbench.analysis.references:references",
+        "kgbench.analysis.policies:references",
         Purpose.UNDERSTAND,
         "List cases whose reference query becomes doubtful on variants of the graph.",
     ),

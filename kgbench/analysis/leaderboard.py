@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard as an analysis, and the scores that papers print, beside those of a store.
+"""The leaderboard: one combined score per model over a declared set of scores.
+
+Models that were scored on all tasks are ranked. The others follow without a rank, because a mean
+over fewer tasks is not comparable with a mean over all tasks.
 
 ``queries/papers.ttl`` declares which printed tables are leaderboards, of which suite and score set.
 A row from such a table has no dialogues, and so no interval and no test.
@@ -9,12 +12,19 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf
 from typing import Annotated
 
 from kgbench import resources
+from kgbench.analysis.outcomes import ERRORS, Errors, count_errors
 from kgbench.analysis.registry import (
     NO_SCORES,
+    Arguments,
     Common,
     Declared,
     Option,
@@ -24,20 +34,237 @@ from kgbench.analysis.registry import (
     analysis,
     check_estimand,
 )
-from kgbench.analysis.standings import (
-    parts_of_set,
-    standings_table,
-)
 from kgbench.errors import QueryError
 from kgbench.rdf.declared import shipped
+from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names
-from kgbench.scores.declared import score_set
+from kgbench.scores.declared import ScoreSet, check_selectors, score_set, without_results
+from kgbench.scores.reading import BY_TASK, CHOOSING, Score, histograms
 from kgbench.scores.selection import Selection
+from kgbench.scores.selectors import common_note, common_tasks
+from kgbench.statistics.histogram import Histogram, mean, mixture
 from kgbench.store.protocol import Store
-from kgbench.tables import Column, Table, Value, ranks
+from kgbench.tables import Column, Kind, Table, Value, ranks
 from kgbench.vocab import DCTERMS, KGB, SKOS
 
+COLUMNS = (
+    Column("rank", "Rank", Kind.COUNT),
+    Column("model", "Model"),
+    Column("score", "Score", Kind.SCORE),
+    Column("sd", "SD", Kind.SCORE),
+    Column("n", "n", Kind.COUNT),
+    Column("tasks", "Tasks", Kind.COUNT),
+    Column("failed", "Failed", Kind.COUNT),
+    Column("not_judged", "Not judged", Kind.COUNT),
+    Column("unreadable", "Unreadable", Kind.SHARE),
+)
+QUERIES = (*CHOOSING, *BY_TASK, *ERRORS)
 SOURCE = Column("source", "Source")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The results of one model (IRI): a histogram for each score of the set, and its errors.
+
+    ``weights`` are those of a score set with groups, ``None`` where all scores weigh the same.
+    ``complete`` says whether the model was scored on every task on which any model was scored.
+    """
+
+    model: str
+    parts: Mapping[Score, Histogram]
+    errors: Errors
+    weights: Mapping[Score, Fraction] | None = None
+    complete: bool = True
+
+    @cached_property
+    def score(self) -> float | None:
+        """The (weighted) mean over scores of the mean over dialogues; ``None`` without scores."""
+        if self.weights is None:
+            return mean(part.mean for part in self.parts.values() if part.mean is not None)
+        return None if (mixed := self._mixture(self.weights)) is None else mixed[0]
+
+    @cached_property
+    def sd(self) -> float | None:
+        """The deviation of all values, with the same weights as the score where it has weights."""
+        if self.weights is None:
+            return self.pooled.sd
+        return None if (mixed := self._mixture(self.weights)) is None else mixed[1]
+
+    def _mixture(self, weights: Mapping[Score, Fraction]) -> tuple[float, float] | None:
+        return mixture((part, weights[score]) for score, part in self.parts.items())
+
+    @cached_property
+    def pooled(self) -> Histogram:
+        """All values together."""
+        return Histogram.pooled(self.parts.values())
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks with scores."""
+        return len({score.task for score in self.parts})
+
+
+def standings(
+    store: Store,
+    selection: Selection,
+    combined: ScoreSet,
+    tasks: Mapping[str, catalogue.TaskInfo],
+    *,
+    common: bool = False,
+) -> list[Standing]:
+    """Return the standings of all models on the scores of a set.
+
+    With ``common``, only tasks count that all models were scored on. Models with values on all
+    tasks come first, by descending score, then models with values on some tasks, then unscored
+    models. Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
+    """
+    check_selectors(store, combined.every_selector, combined.file)
+    metrics = catalogue.metrics(store)
+    weights_of_scores = combined.weights(tasks, metrics)
+    parts = histograms(store, selection, weights_of_scores)
+    if common:
+        names = catalogue.models(store)
+        shared = common_tasks(
+            {names.name(model): {s.task for s in by_score} for model, by_score in parts.items()}
+        )
+        weights_of_scores = combined.weights({t: tasks[t] for t in tasks if t in shared}, metrics)
+        parts = {
+            model: {s: values for s, values in by_score.items() if s in weights_of_scores}
+            for model, by_score in parts.items()
+        }
+    covered = {score.task for score in weights_of_scores}
+    errors_of_models: dict[str, Errors] = defaultdict(Errors)
+    judged: dict[str, dict[str, int]] = {
+        task: {model: _judged(by_score, task) for model, by_score in parts.items()}
+        for task in covered - {score.task for score in weights_of_scores if score.round is not None}
+    }
+    for (model, task), errors in count_errors(store, selection, tasks, judged).items():
+        if task in covered:
+            errors_of_models[model] += errors
+    scored = {score.task for reached_ in parts.values() for score in reached_}
+    all_standings = []
+    for model in sorted({*parts, *errors_of_models}):
+        parts_of_model = parts.get(model, {})
+        complete = bool(parts_of_model) and {score.task for score in parts_of_model} == scored
+        weights = weights_of_scores if combined.groups else None
+        all_standings.append(
+            Standing(model, parts_of_model, errors_of_models[model], weights, complete)
+        )
+    return sorted(all_standings, key=_order, reverse=True)
+
+
+def _order(standing: Standing) -> tuple[bool, float]:
+    return standing.complete, -inf if standing.score is None else standing.score
+
+
+def parts_of_set(store: Store, _: Selection, arguments: Arguments) -> dict[str, list[Score]]:
+    """Return the scores behind a leaderboard, by task."""
+    combined = score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
+    tasks = catalogue.tasks(store)
+    parts: dict[str, list[Score]] = {}
+    for score in combined.scores(tasks, catalogue.metrics(store)):
+        parts.setdefault(tasks[score.task].name, []).append(score)
+    return parts
+
+
+def standings_table(
+    store: Store,
+    selection: Selection,
+    combined: ScoreSet | None = None,
+    *,
+    common: bool = False,
+    of: list[Standing] | None = None,
+) -> Table:
+    """Make the leaderboard over a score set (default: the main metric of every task).
+
+    The score of a model is the mean, over the scores of the set, of the mean over dialogues;
+    the deviation is that of all values together. In a set with groups both are weighted (see
+    :class:`~kgbench.scores.declared.ScoreSet`). Failed dialogues have no score and are
+    counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
+    parse. ``of`` are the :func:`standings`, if they are known. With ``common``, only tasks count
+    that all models with scores were scored on. Raises :class:`~kgbench.errors.QueryError` where
+    there are none.
+    """
+    combined = combined or score_set("main")
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
+    if of is None:
+        of = standings(store, selection, combined, tasks, common=common)
+    scored = {score for standing in of for score in standing.parts}
+    present = {score.task for score in scored}
+    placed = ranks([standing.score if standing.complete else None for standing in of])
+    notes = [*_notes(of, len(present)), *_lacking(store, combined, scored)]
+    if common:
+        compared = sum(bool(standing.parts) for standing in of)
+        notes.insert(0, common_note([tasks[task].name for task in present], compared))
+    else:
+        notes += without_results(store, combined.every_selector, scored, combined.file)
+    return Table.of(
+        f"Leaderboard: {combined.label} ({selection.suite_name})",
+        COLUMNS,
+        [
+            {"rank": rank, "model": models.name(standing.model), **_cells(standing)}
+            for standing, rank in zip(of, placed, strict=True)
+        ],
+        notes=tuple(notes),
+        queries=QUERIES,
+        context={
+            **selection.context,
+            **({"common": True} if common else {}),
+            "score_set": combined.name,
+            "tasks": len(present),
+        },
+    )
+
+
+def _lacking(store: Store, combined: ScoreSet, scored: Collection[Score]) -> Iterable[str]:
+    """Yield a note on the groups of a set without any score, which increase the others' weights."""
+    if not combined.groups:
+        return
+    tasks, metrics = list(catalogue.tasks(store).values()), list(catalogue.metrics(store).values())
+    lacking = [
+        group.name
+        for group in combined.groups
+        if not any(score in scored for s in group.selectors for score in s.scores(tasks, metrics))
+    ]
+    if lacking:
+        yield f"The scores leave out {', '.join(lacking)}, for which no model has results."
+
+
+def _cells(standing: Standing) -> dict[str, Value]:
+    tasks, errors = {score.task for score in standing.parts}, standing.errors
+    answered = sum(_judged(standing.parts, task) for task in tasks) + errors.not_judged
+    return {
+        "score": standing.score,
+        "sd": standing.sd,
+        "n": standing.pooled.n,
+        "tasks": standing.tasks,
+        "failed": errors.failed,
+        "not_judged": errors.not_judged,
+        "unreadable": errors.unreadable / answered if answered else None,
+    }
+
+
+def _judged(parts: Mapping[Score, Histogram], task: str) -> int:
+    """Count the judged dialogues of a task: the greatest number with any one of its scores."""
+    return max((part.n for score, part in parts.items() if score.task == task), default=0)
+
+
+def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:
+    if any(standing.parts and not standing.complete for standing in all_standings):
+        yield (
+            f"Models without scores on all {tasks} tasks are not ranked: their scores cover only "
+            f"some of the tasks."
+        )
+    left_out = {
+        "without a complete answer": sum(standing.errors.failed for standing in all_standings),
+        "that were not judged (kgbench reevaluate judges them)": sum(
+            standing.errors.not_judged for standing in all_standings
+        ),
+    }
+    for why, number in left_out.items():
+        if number:
+            things = "1 dialogue" if number == 1 else f"{number} dialogues"
+            yield f"The scores leave out {things} {why}."
 
 
 @analysis(

@@ -16,6 +16,11 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations, groupby
 
+from kgbench.analysis.leaderboard import (
+    Standing,
+    standings,
+    standings_table,
+)
 from kgbench.analysis.ranking import (
     Case,
     Rivals,
@@ -25,11 +30,6 @@ from kgbench.analysis.ranking import (
     groups,
     rank_ranges,
     significantly_worse,
-)
-from kgbench.analysis.standings import (
-    Standing,
-    standings,
-    standings_table,
 )
 from kgbench.errors import QueryError
 from kgbench.scores import catalogue

@@ -1,25 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same answers under several comparison policies: means, ranks and differing scores.
+"""The same answers judged otherwise: under comparison policies, and on variants of their graphs.
 
-It reads the last pass of each policy over each run (``kgbench reevaluate --policy NAME``). Of a
-dialogue with several answers, the last one counts.
+It reads the last pass of each policy over each run (``kgbench reevaluate --policy NAME``, or
+``--variants K``). Of a dialogue with several answers, the last one counts. Variants check the cases
+and reference queries of a benchmark.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Annotated, Any, TypeAlias
 
 from kgbench.analysis.outcomes import count_errors, dialogue_counts
 from kgbench.analysis.registry import Option, Purpose, analysis
+from kgbench.execution.on_variants import FAILING, VariantOutcome
 from kgbench.model import TOLERANCE
-from kgbench.policies.policy import Policy, mean, unanswered
+from kgbench.policies.policy import ON_VARIANTS, Policy, mean, unanswered
 from kgbench.policies.policy import policies as all_policies
+from kgbench.policies.policy import policy as find_policy
 from kgbench.rdf import queries
+from kgbench.record import reading
+from kgbench.reevaluation.variant_outcomes import (
+    SUSPECT,
+    AnswerOnVariants,
+    answer_on_variants,
+    command,
+    counts,
+    mark_suspects,
+)
 from kgbench.scores import catalogue
 from kgbench.scores.reading import score_rows
 from kgbench.scores.selection import Selection
@@ -32,6 +44,18 @@ _NONE = (
     "These dialogues have not been judged by a comparison policy yet: run "
     "'kgbench reevaluate --policy NAME'."
 )
+_NONE_ON_VARIANTS = (
+    "These dialogues have not been judged on variants yet: run "
+    "'kgbench reevaluate --variants 10 --seed 1'."
+)
+
+
+_FINDINGS = {
+    "suspect": SUSPECT,
+    "disputed": VariantOutcome.ACCIDENT,
+    "untestable": VariantOutcome.UNTESTABLE,
+}
+"""The findings about a reference, the gravest first, by the outcome of an answer that shows it."""
 
 
 @dataclass(slots=True)
@@ -80,7 +104,7 @@ def ranks(store: Store, selection: Selection) -> Table:
     Answers to which a policy gives no score are left out of its mean, and a note says so. A model
     has no mean under a policy that has not judged all its answers.
     """
-    judged, dialogues = read(store, selection)
+    judged, dialogues = read_passes(store, selection)
     judging = [policy for name, policy in all_policies().items() if name in judged]
     models = catalogue.models(store)
     missing = _by_model(
@@ -148,7 +172,7 @@ def differing_cells(store: Store, selection: Selection) -> Table:
 
     Those with the greatest difference come first.
     """
-    judged, dialogues = read(store, selection)
+    judged, dialogues = read_passes(store, selection)
     judging = [policy for name, policy in all_policies().items() if name in judged]
     tasks, models = catalogue.tasks(store), catalogue.models(store)
     entries: list[tuple[float, tuple[Value, ...]]] = []
@@ -194,7 +218,7 @@ def differing_cells(store: Store, selection: Selection) -> Table:
     )
 
 
-def read(
+def read_passes(
     store: Store, selection: Selection, wanted: Iterable[Policy] | None = None
 ) -> tuple[_ByPolicy, dict[str, JudgedDialogue]]:
     """Read the last answer of every dialogue under every policy that judged it.
@@ -254,3 +278,95 @@ def _query(answers: Iterable[PolicyScores]) -> str:
         if text:
             return text if len(text) <= _LONGEST_QUERY else f"{text[:_LONGEST_QUERY]}…"
     return ""
+
+
+def on_variants(answers: Sequence[AnswerOnVariants]) -> Table:
+    """Count the answers of each model by their outcomes on the graph and on its variants."""
+    counts_of_models = counts(answers)
+    names = list(next(iter(counts_of_models.values()), {}))
+    return Table(
+        "Answers on variants",
+        (
+            Column("model", "Model"),
+            *(Column(name, name.replace("-", " ").capitalize(), Kind.COUNT) for name in names),
+        ),
+        tuple((model, *(row[name] for name in names)) for model, row in counts_of_models.items()),
+        (),
+    )
+
+
+@analysis("references", Purpose.UNDERSTAND, reads=("policy-passes",))
+def references(store: Store, selection: Selection) -> Table:
+    """List cases whose reference query becomes doubtful on variants of the graph.
+
+    A case is *suspect* if right answers of two models, by different queries, agree with each other
+    but not with the reference on a variant; *untestable* if the reference has the same result on
+    all variants; *disputed* if any answer fails for no known reason.
+
+    >>> results = kgbench.open("kgbench-results")
+    >>> results.references().names
+    ('task', 'case', 'finding', 'exact', 'failing', 'variant', 'reason', 'command')
+    """
+    answers = answers_on_variants(store, selection)
+    by_case: dict[str, list[AnswerOnVariants]] = defaultdict(list)
+    for answer in mark_suspects(answers):
+        by_case[answer.case].append(answer)
+    rows = [
+        row for case, of_case in by_case.items() if (row := _row(store, case, of_case)) is not None
+    ]
+    rows.sort(key=lambda row: ([*_FINDINGS].index(str(row[2])), str(row[1])))
+    judged = f"{len(answers):,} answers to {len(by_case):,} cases were judged on variants."
+    return Table(
+        "References that variants call in question",
+        (
+            Column("task", "Task"),
+            Column("case", "Case"),
+            Column("finding", "Finding"),
+            Column("exact", "Right on the graph", Kind.COUNT),
+            Column("failing", "Failing on a variant", Kind.COUNT),
+            Column("variant", "Variant"),
+            Column("reason", "Reason"),
+            Column("command", "Command"),
+        ),
+        tuple(rows),
+        notes=(judged if answers else _NONE_ON_VARIANTS,),
+        reason=None if answers else _NONE_ON_VARIANTS,
+        queries=("policy-passes", "policy-verdicts", "score-rows"),
+        context=selection.context,
+    )
+
+
+def _row(store: Store, case: str, answers: Sequence[AnswerOnVariants]) -> tuple[Value, ...] | None:
+    outcomes = Counter(answer.outcome for answer in answers)
+    exact = outcomes.total() - outcomes[VariantOutcome.WRONG]
+    failing = sum(outcomes[kind] for kind in (*FAILING, SUSPECT))
+    finding = next((name for name, outcome in _FINDINGS.items() if outcomes[outcome]), None)
+    if finding is None:
+        return None
+    example = next(answer for answer in answers if answer.outcome == _FINDINGS[finding])
+    return (
+        example.task,
+        reading.case(store, case).uid or case,
+        finding,
+        exact,
+        failing,
+        example.variant,
+        example.reason,
+        command(example),
+    )
+
+
+def answers_on_variants(store: Store, selection: Selection) -> list[AnswerOnVariants]:
+    """Return the last answer of each selected dialogue in the last pass on variants of its run."""
+    judged, dialogues = read_passes(store, selection, [find_policy(ON_VARIANTS)])
+    tasks, models = catalogue.tasks(store), catalogue.models(store)
+    return [
+        answer_on_variants(
+            dialogue,
+            dialogues[dialogue].case,
+            models[dialogues[dialogue].model].id,
+            tasks[dialogues[dialogue].task].label,
+            answer.infos,
+        )
+        for dialogue, answer in judged.get(ON_VARIANTS, {}).items()
+    ]

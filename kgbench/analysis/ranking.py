@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.scores.inference import AVAILABLE, CASES, Estimand, find_estimand
 from kgbench.scores.reading import Score
-from kgbench.statistics.cluster_rows import ROUNDING, ClusterRows, summed
 from kgbench.statistics.clusters import FEWEST_FOR_T, Clusters
-from kgbench.statistics.significance import holm, two_sided_each
+from kgbench.statistics.significance import ROUNDING, ClusterRows, holm, summed, two_sided_each
 
 _AT_ONCE = 100_000  # cells of all differences that are computed together
 Case: TypeAlias = tuple[str, int | None]
@@ -39,7 +38,7 @@ class TestedPair(NamedTuple):
 class _Columns(NamedTuple):
     """The columns of clustered values: the cluster of each, and the stratum of each cluster.
 
-    ``opposite`` is that of :class:`~kgbench.statistics.cluster_rows.ClusterRows`.
+    ``opposite`` is that of :class:`~kgbench.statistics.significance.ClusterRows`.
     """
 
     clusters: Any

@@ -11,7 +11,7 @@ from kgbench.store.reader import cache_per_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kgbench.engine.spending import Price, Total
+    from kgbench.record.accounts import Price, Total
     from kgbench.record.reading import RunInfo
     from kgbench.store.protocol import Store
 
@@ -47,8 +47,8 @@ def catalogue_models(store: Store) -> dict[str, CatalogueModel]:
 def costs_by_model(store: Store, run: RunInfo) -> Iterator[ModelCost]:
     """Yield the usage and cost of each model in a run, by the prices recorded with its sessions."""
     from kgbench.config.specs import WITHOUT_COST
-    from kgbench.engine.spending import recorded_price, total
     from kgbench.record import accounts
+    from kgbench.record.accounts import recorded_price, total
 
     catalogue = catalogue_models(store)
     paid = accounts.prices(store, run.graph)
@@ -62,8 +62,8 @@ def costs_by_model(store: Store, run: RunInfo) -> Iterator[ModelCost]:
 def costs_by_task(store: Store, graph: str) -> dict[tuple[str, str], Total]:
     """Return usage and cost of the answered calls in a run's graph, by task and model (IRIs)."""
     from kgbench.config.specs import WITHOUT_COST
-    from kgbench.engine.spending import recorded_price, total
     from kgbench.record import accounts
+    from kgbench.record.accounts import recorded_price, total
 
     paid = accounts.prices(store, graph)
     connectors = {iri: model.connector for iri, model in catalogue_models(store).items()}

@@ -4,7 +4,7 @@
 
 # results and runs
 from kgbench.model import Dialogue as Dialogue
-from kgbench.api.dialogues import Dialogues as Dialogues
+from kgbench.api.connection import Dialogues as Dialogues
 from kgbench.api.runs import Reevaluation as Reevaluation
 from kgbench.api.results import Results as Results
 from kgbench.api.runs import Run as Run
@@ -114,18 +114,18 @@ from kgbench.rdf.queries import rows as query_rows
 from kgbench.rdf.queries import run as run_query
 
 # commands and exports
-from kgbench.cli.export_options import Out as ExportFile
-from kgbench.cli.export_options import Run as ExportRun
-from kgbench.cli.export_options import Source as ExportSource
+from kgbench.cli.export import Out as ExportFile
+from kgbench.cli.export import Run as ExportRun
+from kgbench.cli.export import Source as ExportSource
 from kgbench.cli.options import AsJson as JsonOption
 from kgbench.exports.outgoing_run import OutgoingRun as OutgoingRun
 from kgbench.cli.options import Store as StoreOption
-from kgbench.cli.option_groups import grouped as grouped
+from kgbench.cli.commands import grouped as grouped
 from kgbench.errors import pip_install as pip_install
-from kgbench.cli.export_options import write as write_export
+from kgbench.cli.export import write as write_export
 
 # pages
-from kgbench.serve.refusals import Refused as PageRefused
+from kgbench.serve.admission import Refused as PageRefused
 from kgbench.serve.settings import Settings as PageSettings
 
 # stores

@@ -48,7 +48,7 @@ class AnalysisMethod(Generic[P]):
         """Return the table of the analysis, as ``kgbench analyze --format json`` prints it."""
         arguments = self._analysis.arguments(*args, **kwargs)
         store, selection = self._results.store, self._results.selection
-        table, *_ = stored_or_computed(store, selection, self._analysis, arguments)
+        table = stored_or_computed(store, selection, self._analysis, arguments)
         return with_left_out_notes(store, table)
 
     def figure(

@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from kgbench.analysis import outcomes as outcomes_
     from kgbench.analysis import pairs as pairs_
     from kgbench.analysis import policies as policies_
-    from kgbench.analysis import references as references_
     from kgbench.analysis import reliability as reliability_
     from kgbench.analysis import task_scores as task_scores_
     from kgbench.analysis import tool_usage as tool_usage_
-    from kgbench.api.dialogues import Dialogues
+    from kgbench.api.connection import Dialogues
     from kgbench.model import Outcome
 
 
@@ -133,7 +132,7 @@ class Results(Actions):
         outcomes = analysis_method(outcomes_.outcomes)
         pairs = analysis_method(pairs_.pairs)
         policies = analysis_method(policies_.policies)
-        references = analysis_method(references_.references)
+        references = analysis_method(policies_.references)
         reliability = analysis_method(reliability_.reliability)
         sizes = analysis_method(difficulty_.sizes)
         tasks = analysis_method(task_scores_.tasks)
@@ -187,7 +186,7 @@ class Results(Actions):
         >>> results.query("SELECT (COUNT(*) AS ?runs) { GRAPH ?g { ?run a kgb:Run } }").rows
         ((1,),)
         """
-        from kgbench.api.query_tables import run_declared, run_select
+        from kgbench.api.connection import run_declared, run_select
 
         if len(name.split()) == 1:
             return run_declared(self.store, name, parameters, lambda: self.selection)
@@ -201,7 +200,7 @@ class Results(Actions):
         >>> bool(kgbench.open("kgbench-results").sparql("ASK { ?run a kgb:Run }"))
         True
         """
-        from kgbench.api.query_tables import ask
+        from kgbench.api.connection import ask
 
         return ask(self.store, text)
 
@@ -229,7 +228,7 @@ class Results(Actions):
         Below you find an RDF graph in JSON-LD f ('',)
         """
         from kgbench.analysis.dialogue_search import find_dialogues
-        from kgbench.api.dialogues import Dialogues
+        from kgbench.api.connection import Dialogues
 
         table = find_dialogues(
             self.store,

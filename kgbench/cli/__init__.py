@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one thin module per command; heavy packages are imported where they are used.
+"""The command line: thin modules of one or two commands, which import heavy packages in functions.
 
 A module has a function named after its command, or the ``group`` of its subcommands, of which a
 function ``subcommands(words)`` may yield more. Plug-ins add commands by entry points of the group
@@ -24,8 +24,7 @@ import typer
 
 from kgbench import entry_points
 from kgbench.cli import plug_ins
-from kgbench.cli.help_format import with_help_format
-from kgbench.cli.interruption import Commands
+from kgbench.cli.commands import Commands, with_help_format
 from kgbench.errors import KgbenchError, WriteFailed
 
 PANELS = {
@@ -53,7 +52,16 @@ PANELS = {
     ),
 }
 """The commands, in the order of their list; most are in the module of the same name."""
-_MODULES: Final = {"leaderboard": "analyze", "view": "serve"}  # of the other commands
+_MODULES: Final = {
+    "init": "configurations",
+    "validate": "configurations",
+    "leaderboard": "analyze",
+    "compare": "analyze",
+    "show": "dialogues",
+    "invalidate": "reevaluate",
+    "view": "serve",
+}
+"""The modules of the other commands."""
 
 COMMANDS = tuple(name for names in PANELS.values() for name in names)
 _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}

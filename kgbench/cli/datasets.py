@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgbench.cli import completion, options
-from kgbench.cli.interruption import end_after
-from kgbench.cli.messages import count, report
-from kgbench.cli.progress import progress
+from kgbench.cli import options
+from kgbench.cli.commands import end_after
+from kgbench.cli.printing import count, progress, report
 
 if TYPE_CHECKING:
     from kgbench.datasets.descriptions import Description
@@ -25,7 +24,7 @@ _Name = Annotated[
     typer.Argument(
         metavar="NAME",
         help="A data set; see 'kgbench datasets list'.",
-        autocompletion=completion.data_sets,
+        autocompletion=options.complete_data_sets,
     ),
 ]
 _SHOWN = 3  # names of files

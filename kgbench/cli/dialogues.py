@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench dialogues``: find dialogues by model, task, outcome, score and text."""
+"""``kgbench dialogues`` and ``kgbench show``: find dialogues, and show one."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgbench.characters import one_line, visible
 from kgbench.cli import options
-from kgbench.cli.messages import echo_visible
-from kgbench.cli.option_groups import Output, grouped
-from kgbench.cli.tables import Form
+from kgbench.cli.commands import grouped
+from kgbench.cli.options import Form
+from kgbench.cli.printing import Output, echo_visible, report
 from kgbench.outcomes import Outcome
+from kgbench.vocab import BASE
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kgbench.analysis.dialogues import RoundView, ToolView, VerdictView
+    from kgbench.record.judgements import DialogueVerdict
     from kgbench.tables import Table
+
+_LINES = 12  # shown lines of a tool result
 
 
 class Sort(StrEnum):
@@ -95,3 +103,124 @@ def _print_commands(table: Table, names: Mapping[str, str], location: str | None
         )
     for note in table.notes:
         echo_visible(note)
+
+
+def show(
+    dialogue: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIALOGUE", help="The short name of a dialogue, its path or its IRI."
+        ),
+    ],
+    store: options.Store = None,
+    pass_: Annotated[
+        str | None,
+        typer.Option("--pass", metavar="PASS", help="Only the verdicts of this evaluation pass."),
+    ] = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Show one dialogue: prompts, answers, verdicts and provenance.
+
+    Verdicts of judges and human reviewers come last. Control characters are escaped.
+    """
+    from rich.console import Console
+
+    from kgbench.analysis.dialogues import view
+    from kgbench.record.identity import find_dialogue
+    from kgbench.record.judgements import verdicts_about
+    from kgbench.store import open_reader
+
+    with open_reader(store) as opened:
+        iri = find_dialogue(opened, dialogue)
+        dialogue_view = view(opened, iri, pass_)
+        judgements = [
+            verdict
+            for verdict in verdicts_about(opened, iri)
+            if pass_ is None or verdict.verdict.startswith(f"{pass_}/")
+        ]
+    if json_:
+        data = {**dialogue_view.as_json(), "judgements": list(map(_as_json, judgements))}
+        report(data, (), json_=True)
+        return
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(one_line(dialogue_view.iri), style="bold")
+    for name, value in dialogue_view.facts:
+        if value:
+            console.print(f"{name:<10} {one_line(value)}")
+    for round_ in dialogue_view.rounds:
+        _print_round(console, round_)
+    for verdict in dialogue_view.verdicts:
+        _print_verdict(console, verdict)
+    for judgement in judgements:
+        _print_judgement(console, judgement)
+
+
+def _as_json(verdict: DialogueVerdict) -> dict[str, Any]:
+    """Return a verdict as JSON, with the IRI of its rubric."""
+    data = verdict._asdict() | {"call": None if verdict.call is None else verdict.call._asdict()}
+    rubric = data.pop("rubric_iri")
+    return {**data, "rubric": rubric}
+
+
+def _print_round(console: Console, round_: RoundView) -> None:
+    console.print()
+    if not round_.of_tools:  # tool results were printed below their calls
+        feedback = f" (feedback: {one_line(round_.feedback)})" if round_.feedback else ""
+        console.rule(f"prompt {round_.round}{feedback}", align="left")
+        console.print(visible(round_.prompt))
+    for call in round_.calls:
+        console.print(f"[{one_line(call)}]", style="dim")
+    if round_.reasoning:
+        console.rule(f"reasoning {round_.round}", align="left")
+        console.print(visible(round_.reasoning), style="dim")
+    if round_.answer is not None:
+        console.rule(f"answer {round_.round}", align="left")
+        console.print(visible(round_.beside if round_.tools else round_.answer))
+    for use in round_.tools:
+        _print_tool(console, use)
+    if round_.note:
+        console.print(f"[{round_.note}]", style="dim")
+
+
+def _print_tool(console: Console, use: ToolView) -> None:
+    """Print a tool call and the first lines of its result; ``--json`` has all of it."""
+    result = f"{use.outcome}{f', {use.fault}' if use.fault else ''}"
+    where = f" by {one_line(use.server)}" if use.server else ""
+    console.print(f"> {use.brief}  [{result}, {use.size}{where}]", style="bold")
+    if use.brief.endswith("\u2026)"):
+        console.print(f"    {visible(use.arguments)}")
+    lines = visible(use.result).split("\n")
+    for line in lines[:_LINES]:
+        console.print(f"    {line}")
+    if len(lines) > _LINES:
+        console.print(f"    ({len(lines) - _LINES} more lines: --json has all)", style="dim")
+
+
+def _print_verdict(console: Console, verdict: VerdictView) -> None:
+    console.print()
+    console.rule(one_line(verdict.title), align="left")
+    console.print(f"outcome {one_line(verdict.outcome)}")
+    for metric, score in verdict.scores:
+        console.print(f"{one_line(metric):<24} {score!r}")
+    for info, value in verdict.infos:
+        console.print(f"{one_line(info):<24} {one_line(value)}", style="dim")
+
+
+def _print_judgement(console: Console, verdict: DialogueVerdict) -> None:
+    """Print the verdict of a judge or human reviewer, and its reason."""
+    person = f"{verdict.reviewer} (person)" if verdict.reviewer else None
+    author = person or verdict.judge.removeprefix(BASE)
+    known = verdict.rubric
+    rubric = verdict.rubric_iri if known is None else f"{known.name} {known.version}"
+    position = f", as the {verdict.shown}" if verdict.shown else ""
+    console.print()
+    console.rule(f"verdict of {one_line(author)} by {one_line(rubric)}{position}", align="left")
+    implied = f" (execution: {one_line(verdict.executed)})" if verdict.executed else ""
+    console.print(f"verdict {one_line(verdict.chosen)}{implied}")
+    if verdict.reason:
+        console.print(visible(verdict.reason))
+    if verdict.call is not None:
+        console.print(f"asked in {one_line(verdict.call.asked)}", style="dim")
+    else:
+        settles = ", to settle earlier verdicts" if verdict.settles else ""
+        console.print(f"decided {one_line(str(verdict.decided))}{settles}", style="dim")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.messages import report
+from kgbench.cli.printing import report
 
 if TYPE_CHECKING:
     from kgbench.doctor import Condition

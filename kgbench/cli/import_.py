@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options, plug_ins
-from kgbench.cli.interruption import end_after
-from kgbench.cli.messages import count, report
+from kgbench.cli.commands import end_after
 from kgbench.cli.plug_ins import Subcommand
-from kgbench.cli.progress import progress
+from kgbench.cli.printing import count, progress, report
 
 if TYPE_CHECKING:
     from kgbench.importers.llm_kg_bench import ImportedRun

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.messages import listing, report
+from kgbench.cli.printing import listing, report
 
 if TYPE_CHECKING:
     from kgbench.model import Json

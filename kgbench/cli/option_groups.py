@@ -1,72 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of options that several commands share, each passed to a command as one parameter.
-
-A group is a dataclass (:class:`Group`) whose fields are typer options. A command decorated with
-:func:`grouped` declares a parameter of that type; the command line shows the fields instead.
-"""
+"""Groups of options that several commands share: limits, permissions, and where servers listen."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, asdict, dataclass, fields
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from decimal import Decimal
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.tables import Form, write
+from kgbench.cli.commands import Group
 
 if TYPE_CHECKING:
     from kgbench.model import ModelSetup
-    from kgbench.tables import Table
+    from kgbench.serve import settings
 
-
-class Group:
-    """Base class of groups of options."""
-
-    __slots__ = ()
-
-
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace parameters of ``command`` that are groups by the options of the groups.
-
-    The result takes only keyword arguments, named after the options.
-    """
-    groups: dict[str, Any] = {}
-    flattened: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, Group):
-            groups[parameter.name] = parameter.annotation
-            flattened += _options(parameter.annotation)
-        else:
-            flattened.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-
-    @wraps(command)
-    def wrapper(**kwargs: Any) -> None:
-        for name, group in groups.items():
-            kwargs[name] = group(**{field.name: kwargs.pop(field.name) for field in fields(group)})
-        command(**kwargs)
-
-    wrapper.__signature__ = inspect.Signature(flattened)  # type: ignore[attr-defined]
-    return wrapper
-
-
-def _options(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-    return [
-        inspect.Parameter(
-            field.name,
-            kind,
-            default=empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]
+TOKEN = "KGBENCH_SERVE_TOKEN"  # noqa: S105 - the name of a variable
+_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[A-Za-z0-9.:\[\]-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,28 +127,81 @@ class Permissions(Group):
         permissions.require(models, {option for option, chosen in given.items() if chosen})
 
 
+def absolute(text: str | None) -> str | None:
+    """Return an option's value if it is an absolute http(s) address, as links are made from it."""
+    try:
+        parts = urlsplit(text or "http://localhost/")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        usable = False
+    if not usable:
+        message = f"'{text}' is not an http or https address: give one like https://example.org/"
+        raise typer.BadParameter(message)
+    return text
+
+
+def _origin(text: str | None) -> str | None:
+    if text is not None and not _ORIGIN.fullmatch(text):
+        message = f"{text!r} is not an origin: give * or scheme and host, as https://example.org"
+        raise typer.BadParameter(message)
+    return text
+
+
+Cors = Annotated[
+    str | None,
+    options.rarer(
+        "Access",
+        "--cors",
+        metavar="ORIGIN|*",
+        help="The origin allowed by CORS, or * for all. Default: none; with --public: all.",
+        callback=_origin,
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output(Group):
-    """Format and destination of a table."""
+class Listening(Group):
+    """Where a server listens, and the address by which clients reach it."""
 
-    form: options.TableForm = None
-    json_: options.AsJson = False
-    out: options.TableFile = None
-    columns: options.Columns = None
-    guard: options.Guard = False
-    crlf: options.Crlf = False
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1"
+    port: Annotated[
+        int, typer.Option(help="The port to listen on; 0 picks a free one.", min=0, max=65535)
+    ] = 8080
+    public: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="The public URL of the root, behind a proxy.", callback=absolute
+        ),
+    ] = None
 
-    @property
-    def effective_form(self) -> Form:
-        """The output format: ``--json``, ``--format``, or else what the file name shows."""
-        if self.json_:
-            return Form.JSON
-        if self.form is not None or self.out is None:
-            return self.form or Form.TABLE
-        return Form.of_file(self.out)
 
-    def write(self, table: Table) -> None:
-        """Write the chosen columns of a table; see :func:`kgbench.cli.tables.write`."""
-        if self.columns is not None:
-            table = table.only(*(name.strip() for name in self.columns.split(",")))
-        write(table, self.effective_form, self.out, guard=self.guard, crlf=self.crlf)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryLimits(Group):
+    """Limits of the queries of clients."""
+
+    timeout: Annotated[
+        float, options.rarer("Limits", metavar="SECONDS", help="Time limit of a query.", min=0.1)
+    ] = 30.0
+    rows: Annotated[
+        int, options.rarer("Limits", help="Maximum number of rows of an answer.", min=1)
+    ] = 1_000_000
+    memory: Annotated[
+        int, options.rarer("Limits", metavar="MIB", help="Memory limit of a query.", min=256)
+    ] = 2048
+    workers: Annotated[
+        int,
+        options.rarer(
+            "Limits", help="Maximum number of concurrent queries, each in a process.", min=1
+        ),
+    ] = 4
+
+    def limits(self) -> settings.Limits:
+        """Return the limits as settings of a server."""
+        from kgbench.serve import settings
+
+        return settings.Limits(
+            seconds=self.timeout,
+            rows=self.rows,
+            memory_bytes=self.memory << 20,
+            workers=self.workers,
+        )

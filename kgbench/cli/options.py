@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share."""
+"""Options that several commands share, and the completion of their values in a shell.
+
+Names are completed without a server and without writing. Errors are suppressed, because a shell
+cannot show messages while it completes.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,10 +18,62 @@ import typer
 
 from kgbench.analysis import registry
 from kgbench.analysis.registry import COMMON, DECLARED, METRIC, ROUND
-from kgbench.cli import completion
-from kgbench.cli.tables import Form
 
+_MODELS = ("baseline:oracle", "baseline:noisy", "baseline:silent")
 STORE_VARIABLE = "KGBENCH_STORE"
+
+
+def complete_tasks(incomplete: str) -> list[str]:
+    """Complete task labels."""
+    from kgbench.tasks import catalogue
+
+    return _with_prefix(incomplete, catalogue.labelled_tasks())
+
+
+def complete_models(incomplete: str) -> list[str]:
+    """Complete baseline models, and other connectors up to the colon."""
+    from kgbench.connectors import names
+
+    others = [f"{name}:" for name in names() if name != "baseline"]
+    return _with_prefix(incomplete, [*_MODELS, *others])
+
+
+def complete_queries(incomplete: str) -> list[str]:
+    """Complete names of declared queries."""
+    from kgbench.rdf import queries as declared
+
+    return _with_prefix(incomplete, declared.names())
+
+
+def complete_data_sets(incomplete: str) -> list[str]:
+    """Complete names of data sets that can be installed."""
+    from kgbench.datasets import descriptions
+
+    return _with_prefix(incomplete, descriptions.names())
+
+
+def complete_runs(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Complete ids of the runs in an embedded store, newest first, with their labels."""
+    rows: list[tuple[str, str]] = []
+    with suppress(Exception):  # an unreadable store completes nothing
+        rows = _runs(context.params.get("store"))
+    return [(name, label) for name, label in rows if name.startswith(incomplete)]
+
+
+def _runs(location: object) -> list[tuple[str, str]]:
+    from kgbench.record import reading
+    from kgbench.store import back_ends, default_location, open_reader, snapshots
+
+    path = str(location or os.environ.get("KGBENCH_STORE") or default_location())
+    # A server would get a request per key press, and opening an unclosed store would repair it.
+    if back_ends.is_remote(path) or not snapshots.is_complete(Path(path) / "snapshots"):
+        return []
+    with open_reader(path) as store:
+        return [(run.id, run.label) for run in reading.runs(store)]
+
+
+def _with_prefix(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
 
 
 class Redact(StrEnum):
@@ -25,6 +83,33 @@ class Redact(StrEnum):
     GOLD = "gold"
     PROMPTS = "prompts"
     ANSWERS = "answers"
+
+
+class Form(StrEnum):
+    """Output formats of tables."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    XLSX = "xlsx"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+
+    @classmethod
+    def of_file(cls, path: Path) -> Form:
+        """Return the format that the name of a file shows, or else ``table``.
+
+        >>> Form.of_file(Path("scores.tex"))
+        <Form.LATEX: 'latex'>
+        """
+        suffixes = {".md": cls.MARKDOWN, ".tex": cls.LATEX}
+        suffixes |= {f".{form}": form for form in (cls.CSV, cls.JSON, cls.XLSX)}
+        return suffixes.get(path.suffix.lower(), cls.TABLE)
+
+    @property
+    def for_people(self) -> bool:
+        """Whether the format is for readers: with display names and rounded numbers."""
+        return self not in (Form.CSV, Form.JSON)
 
 
 class Protocol(StrEnum):
@@ -155,7 +240,7 @@ ModelSpecs = Annotated[
         metavar="SPEC",
         help="A model such as baseline:oracle or openai:NAME@http://host/v1, "
         "or a glob over the configuration's models; repeatable.",
-        autocompletion=completion.models,
+        autocompletion=complete_models,
     ),
 ]
 Preflight = Annotated[
@@ -180,7 +265,7 @@ EveryRun = Annotated[
     typer.Argument(
         metavar="RUN",
         help="A run's id, IRI or label; default: all.",
-        autocompletion=completion.runs,
+        autocompletion=complete_runs,
     ),
 ]
 Unprotected = Annotated[
@@ -197,7 +282,7 @@ Iterations = Annotated[
 ]
 RunName = Annotated[
     str,
-    typer.Argument(metavar="RUN", help="A run's id, IRI or label.", autocompletion=completion.runs),
+    typer.Argument(metavar="RUN", help="A run's id, IRI or label.", autocompletion=complete_runs),
 ]
 TaskGlobs = Annotated[
     list[str] | None,
@@ -206,7 +291,7 @@ TaskGlobs = Annotated[
         "-t",
         metavar="GLOB",
         help="Only task labels that match; repeatable.",
-        autocompletion=completion.tasks,
+        autocompletion=complete_tasks,
     ),
 ]
 ModelGlobs = Annotated[
@@ -227,7 +312,7 @@ OfRun = Annotated[
         "--run",
         metavar="RUN",
         help="Only this run: its id, IRI or label.",
-        autocompletion=completion.runs,
+        autocompletion=complete_runs,
     ),
 ]
 Metric = Annotated[str | None, analysis_option("metric", METRIC)]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgbench.characters import one_line
-from kgbench.cli import completion, messages, options
-from kgbench.cli.interruption import end_after
-from kgbench.cli.messages import count, missing_package
+from kgbench.cli import options, printing
+from kgbench.cli.commands import end_after
+from kgbench.cli.printing import count, missing_package
 
 if TYPE_CHECKING:
     from kgbench.publish.checks import Report
@@ -53,7 +53,7 @@ def publish(
             "--run",
             metavar="RUN",
             help="Only the run with this id, IRI or label; repeatable.",
-            autocompletion=completion.runs,
+            autocompletion=options.complete_runs,
         ),
     ] = None,
     redact: Annotated[
@@ -211,11 +211,11 @@ def publish(
         return
     if out is None or base is None:
         raise typer.BadParameter("--out and --base are required (to check only: --check DIR)")
-    from kgbench.cli.progress import progress
+    from kgbench.cli.printing import progress
     from kgbench.store import copying, default_location, publication_keys
 
     try:
-        from kgbench.publish import description as describing
+        from kgbench.publish import settings as describing
         from kgbench.publish.dumps import check_compression, checked_password
         from kgbench.publish.redaction import RedactionLevel
         from kgbench.publish.settings import PASSWORD, Settings, checked_base, checked_endpoint
@@ -320,6 +320,6 @@ def _print(data: dict[str, Any], lines: list[str], verdicts: Report | None, *, j
     if verdicts is not None:
         data = {**data, "check": verdicts.as_json()} if data else verdicts.as_json()
         lines = [*lines, *map(one_line, verdicts.lines())]
-    messages.report(data, lines, json_=json_)
+    printing.report(data, lines, json_=json_)
     if verdicts is not None and not verdicts.passed:
         raise typer.Exit(1)

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from kgbench.cli import completion, options
-from kgbench.cli.messages import count, listing, report
-from kgbench.cli.tables import report_guarded
+from kgbench.cli import options
+from kgbench.cli.printing import count, listing, report, report_guarded
 
 if TYPE_CHECKING:
     from kgbench.store.protocol import Store
@@ -46,7 +45,7 @@ def query(
         typer.Argument(
             metavar="[NAME|FILE|-]",
             help="A declared query, a file, or - for standard input. Default: list the queries.",
-            autocompletion=completion.queries,
+            autocompletion=options.complete_queries,
         ),
     ] = None,
     *,
@@ -124,7 +123,7 @@ def query(
 
 def _answer(store: Store, text: str, *, is_declared: bool) -> Any:
     """Run a query; an empty answer comes with a note about unknown terms of kgbench."""
-    from kgbench.api.query_tables import ask, is_empty
+    from kgbench.api.connection import ask, is_empty
     from kgbench.execution.query_terms import unknown_terms
 
     answer = ask(store, text, prefixed=not is_declared)

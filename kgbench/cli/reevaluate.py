@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench reevaluate``: judge stored dialogues again, without calling a model."""
+"""``kgbench reevaluate`` and ``kgbench invalidate``: judge stored dialogues again, or exclude some.
+
+No model is called again. What is invalidated is excluded from all analyses, with author, time and
+reason.
+"""
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.messages import count, report
-from kgbench.cli.progress import progress
+from kgbench.cli.printing import count, progress, report
 from kgbench.variants import VariantKind
 
 if TYPE_CHECKING:
@@ -167,7 +171,7 @@ def _of_audit(audit: Audit) -> Iterator[str]:
 
 def _of_passes(results: list[ReevaluationResult]) -> Iterator[str | Table]:
     from kgbench.analysis.passes import changes
-    from kgbench.analysis.references import on_variants
+    from kgbench.analysis.policies import on_variants
     from kgbench.reevaluation.comparison import merge_comparisons, passed_over
 
     combined = merge_comparisons(results)
@@ -189,3 +193,36 @@ def _of_passes(results: list[ReevaluationResult]) -> Iterator[str | Table]:
         yield f"pass   {evaluation_pass}"
     if empty := len(results) - len(recorded):
         yield f"no new pass for {count(empty, 'run')}: no dialogue could be judged"
+
+
+def invalidate(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|DIALOGUE",
+            help="A run's id, IRI or label, or a dialogue's IRI.",
+            autocompletion=options.complete_runs,
+        ),
+    ],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why the results must not count.")],
+    by: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Your name. Default: the login name.")
+    ] = None,
+    store: options.Store = None,
+    json_: options.AsJson = False,
+) -> None:
+    """Invalidate the results of a run or a dialogue.
+
+    The results stay recorded, but no analysis counts them. `kgbench run --redo-invalidated` runs
+    the dialogues again.
+    """
+    from kgbench.record import invalidation
+    from kgbench.store import open_existing
+
+    with open_existing(store) as opened:
+        result = invalidation.invalidate(
+            opened, name, reason, by or getpass.getuser(), person=by is not None
+        )
+    left_out = f"{count(result.dialogues, 'dialogue')} with {result.results:,} answers"
+    lines = (f"invalidated {left_out} and evaluations", f"recorded as {result.iri}")
+    report(result._asdict(), lines, json_=json_)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgbench.analysis.run_totals import tokens, usd
-from kgbench.cli import completion, options
-from kgbench.cli.option_groups import Limits, Permissions, grouped
-from kgbench.cli.progress import progress
+from kgbench.cli import options
+from kgbench.cli.commands import grouped
+from kgbench.cli.option_groups import Limits, Permissions
+from kgbench.cli.printing import progress
 from kgbench.cli.run_report import report
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def run(
             "--run",
             metavar="RUN",
             help="Continue this run: its id, IRI or label.",
-            autocompletion=completion.runs,
+            autocompletion=options.complete_runs,
         ),
     ] = None,
     new: Annotated[
@@ -183,7 +184,7 @@ def run(
         "tool_protocol": None if tool_protocol is None else str(tool_protocol),
     }
     if dry_run:
-        from kgbench.cli.dry_run import print_estimate
+        from kgbench.cli.plan import print_estimate
 
         run_name = None if new else run_id or ""
         plan = _plan(config, store, overrides)

@@ -12,8 +12,8 @@ import typer
 
 from kgbench.analysis.outcomes import Ending, by_fact
 from kgbench.analysis.run_totals import cost, duration, tokens, totals
-from kgbench.cli import messages
-from kgbench.cli.messages import count
+from kgbench.cli import printing
+from kgbench.cli.printing import count
 from kgbench.errors import pip_install, program
 from kgbench.tables import Ref
 
@@ -95,7 +95,7 @@ def report(
         "warnings": results.warnings,
         "worst": [item.as_json() for item in results.worst()],
     }
-    messages.report(data, lines(), json_=json_)
+    printing.report(data, lines(), json_=json_)
     if not json_:
         print_failures(progress)
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.listening import TOKEN, Cors, Listening, QueryLimits, absolute
-from kgbench.cli.option_groups import grouped
+from kgbench.cli.commands import grouped
+from kgbench.cli.option_groups import TOKEN, Cors, Listening, QueryLimits, absolute
 
 
 @grouped
@@ -43,7 +43,7 @@ def serve(
     limits: QueryLimits,
 ) -> None:
     """Serve a store: SPARQL 1.1 endpoint, Linked Data and pages. Stop with Ctrl-C or SIGTERM."""
-    from kgbench.cli.messages import missing_package
+    from kgbench.cli.printing import missing_package
     from kgbench.store import default_location, embedded_only
     from kgbench.vocab import BASE
 
@@ -87,7 +87,7 @@ def view(
     """Open the pages of a store in the browser, also while a run goes on. Stop with Ctrl-C."""
     import webbrowser
 
-    from kgbench.cli.messages import missing_package
+    from kgbench.cli.printing import missing_package
     from kgbench.record import reading
     from kgbench.store import default_location, embedded_only, open_reader
     from kgbench.vocab import BASE

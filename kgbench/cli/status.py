@@ -16,7 +16,7 @@ import typer
 
 from kgbench.analysis.run_totals import catalogue_models, totals
 from kgbench.cli import options
-from kgbench.cli.messages import count, echo_visible, report
+from kgbench.cli.printing import count, echo_visible, report
 from kgbench.cli.run_report import totals_line
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _state(
     store: Store, run: RunInfo, progress: dict[tuple[str, str], Counter[str]]
 ) -> dict[str, Any]:
     """Return the state of a run, whose dialogues are counted in ``progress``, as a JSON object."""
-    from kgbench.analysis.identity_changes import identity_changes
+    from kgbench.analysis.run_results import identity_changes
     from kgbench.rdf import queries
     from kgbench.record import invalidation
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.messages import count, echo_visible, report
+from kgbench.cli.printing import count, echo_visible, report
 
 if TYPE_CHECKING:
     from kgbench.record.recovery import Recovered

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from kgbench.cli import completion, options
-from kgbench.cli.messages import count, echo_visible, listing, report
+from kgbench.cli import options
+from kgbench.cli.printing import count, echo_visible, listing, report
 from kgbench.on_demand import OnDemand
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def list_(
     globs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[GLOB]...", help="Only labels that match.", autocompletion=completion.tasks
+            metavar="[GLOB]...",
+            help="Only labels that match.",
+            autocompletion=options.complete_tasks,
         ),
     ] = None,
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
@@ -72,7 +74,9 @@ def show(
     label: Annotated[
         str,
         typer.Argument(
-            metavar="LABEL", help="A label: see 'tasks list'.", autocompletion=completion.tasks
+            metavar="LABEL",
+            help="A label: see 'tasks list'.",
+            autocompletion=options.complete_tasks,
         ),
     ],
     key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
@@ -166,7 +170,7 @@ def check(
     that reveal the answer, reference answers, and the judge, with 200 hostile answers in a
     restricted process.
     """
-    from kgbench.cli.progress import progress
+    from kgbench.cli.printing import progress
     from kgbench.testing.checking import check_folder
 
     checks: list[Check] = []

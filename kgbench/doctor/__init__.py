@@ -41,7 +41,7 @@ def examine(location: str, *, network: bool = False) -> Iterator[Condition]:
     Without ``network``, no server is contacted, not even that of a remote store. With it, only the
     servers that ``location`` and the environment name are contacted.
     """
-    from kgbench.doctor import environment, installed, judging, storage
+    from kgbench.doctor import environment, installed
 
     yield from installed.software()
     yield from installed.packages()
@@ -49,9 +49,9 @@ def examine(location: str, *, network: bool = False) -> Iterator[Condition]:
     yield from environment.connections()
     if network:
         yield from environment.servers()
-    yield from storage.store(location, network=network)
+    yield from environment.store(location, network=network)
     yield from installed.data_sets()
     yield installed.pages()
-    yield from judging.task_classes()
-    yield from judging.lockdown()
-    yield from judging.judging()
+    yield from installed.task_classes()
+    yield from installed.lockdown()
+    yield from installed.judging()

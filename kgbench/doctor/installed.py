@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed: kgbench itself, its dependencies, extras, data sets, and the query editor."""
+"""What is installed, from kgbench and its dependencies to data sets, and whether judging works.
+
+Judging is tried in the processes that judge answers, with their lockdown.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import platform
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,10 +24,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import kgbench
+from kgbench.children import one_task
+from kgbench.children.endings import ChildTimeout
 from kgbench.datasets import descriptions, home
 from kgbench.doctor import Condition, State
 from kgbench.errors import KgbenchError
+from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
+from kgbench.model import Outcome
 from kgbench.software import this_software
+from kgbench.tasks import catalogue, texts
 
 #: The modules to import as a test of distributions, if they differ from the distribution's name.
 MODULES = {
@@ -48,6 +57,11 @@ except BaseException as error:
 """
 _EDITOR = ("yasgui.min.js", "yasgui.min.css", "package.json")
 _SHOWN = 3  # names of files
+_CLASS = "RdfFriendCount"
+_MEMORY = 512 << 20
+_LIMIT_OF_TEST = 60.0  # seconds
+_of_judging = partial(Condition, "judging")
+_PROBED = ("sockets", "files", "memory")
 
 
 def software() -> Iterator[Condition]:
@@ -210,3 +224,66 @@ def pages() -> Condition:
         return condition(State.BROKEN, f"{YASGUI} lacks {', '.join(missing)}", advice)
     version = json.loads((YASGUI / _EDITOR[-1]).read_text(encoding="utf-8"))["version"]
     return condition(State.OK, f"version {version}", None, {"version": version})
+
+
+def task_classes() -> Iterator[Condition]:
+    """Yield the usable task classes, and the unusable ones of other packages."""
+    usable = catalogue.task_classes()
+    labels = catalogue.labelled_tasks()
+    for name, reason in catalogue.unusable().items():
+        words = f"cannot be used: {reason}"
+        yield _of_judging(name, State.BROKEN, words, "repair or remove its package")
+    for name in usable:
+        if sealed := texts.missing_key(name):
+            yield _of_judging(name, State.NOTE, f"sealed: {sealed}")
+    words = f"{len(usable)} task classes with {len(labels)} tasks"
+    facts = {"classes": sorted(usable), "tasks": len(labels)}
+    yield _of_judging("task classes", State.OK, words, None, facts)
+
+
+def lockdown() -> Iterator[Condition]:
+    """Yield what a process can still do after the lockdown of judging processes."""
+    try:
+        child = one_task.run("kgbench.doctor.probe", str(_MEMORY), seconds=_LIMIT_OF_TEST)
+        refused = json.loads(child.out)
+    except (OSError, ChildTimeout, ValueError) as error:
+        yield _of_judging("lockdown", State.BROKEN, f"a process cannot be locked down: {error}")
+        return
+    open_ = [name for name in _PROBED if refused.get(name) is not True]
+    if not open_:
+        words = "a locked process opens no socket and no file, and its memory is limited"
+        yield _of_judging("lockdown", State.OK, words, None, refused)
+        return
+    # macOS ignores memory limits; everything else is a hole in the lockdown.
+    known = open_ == ["memory"] and sys.platform != "linux"
+    words = f"the answer of a model could use {', '.join(open_)} of this machine"
+    yield _of_judging("lockdown", State.NOTE if known else State.BROKEN, words, None, refused)
+
+
+def judging() -> Iterator[Condition]:
+    """Yield the result of judging a reference answer, and of judging with a timeout of zero."""
+    task = next(iter(catalogue.task_class(_CLASS).tasks))
+    module = catalogue.module(_CLASS)
+    (case,) = module.cases(task, "doctor", 0, 1)
+    request = JudgeRequest(case, (module.reference(case),))
+    start = time.perf_counter()
+    try:
+        (judged,) = judge_batch([request], JudgeLimits())
+        took = time.perf_counter() - start
+        (timed_out,) = judge_batch([request], JudgeLimits(seconds=0.0))
+    except KgbenchError as error:
+        yield _of_judging("answers", State.BROKEN, f"answers cannot be judged: {error}")
+        return
+    finally:
+        end_child()
+    score = judged.scores.get(catalogue.task_class(_CLASS).main_metric)
+    if judged.outcome is not Outcome.SCORED or score != 1.0:
+        reason = judged.infos.get("message", judged.outcome.value)
+        words = f"the reference answer of {task.label} is not judged correct: {reason}"
+        yield _of_judging("answers", State.BROKEN, words)
+    elif timed_out.outcome is not Outcome.TIMEOUT:
+        words = "a judging process that exceeds its time limit is not stopped"
+        yield _of_judging("answers", State.BROKEN, words)
+    else:
+        words = f"judged in a child process ({took:.1f} s including its start), stopped in time"
+        yield _of_judging("answers", State.OK, words, None, {"seconds": round(took, 3)})

@@ -16,8 +16,9 @@ from decimal import Decimal
 
 from kgbench.engine import planning
 from kgbench.engine.planning import Exercise
-from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Entry, Price, price_of
+from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Entry, price_of
 from kgbench.model import ModelSetup, Plan, Usage
+from kgbench.record.accounts import Price
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tools import budget
 

@@ -25,47 +25,12 @@ from kgbench.model import ModelSetup, Plan
 from kgbench.model import Usage as CallUsage
 from kgbench.rdf.declared import Declared
 from kgbench.rdf.declared_terms import check_terms
-from kgbench.record.accounts import SessionPrice, Usage
+from kgbench.record.accounts import Price, SessionPrice, Usage, counted
 from kgbench.tools import budget
 from kgbench.vocab import DCTERMS, KGB, SKOS
 
 CHARACTERS_PER_TOKEN = 4  # about right for English text; used for estimates only
-_MILLION = Decimal(1_000_000)
 _DATED = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|-\d{8}|-\d{3}|@\d{8})$")
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """USD per million tokens read, written, and read from the provider's cache.
-
-    ``date`` (ISO) is the day on which the price was valid, ``source`` the IRI of the price list.
-    ``batch`` is the factor for requests in batches.
-    """
-
-    input: Decimal
-    output: Decimal
-    cached: Decimal
-    date: str
-    source: str
-    batch: Decimal = Decimal(1)
-
-    def in_batches(self) -> Price:
-        """Return the price of requests in batches."""
-        amounts = (self.input * self.batch, self.output * self.batch, self.cached * self.batch)
-        return Price(*amounts, self.date, self.source, self.batch)
-
-    def cost(self, usage: CallUsage) -> Decimal | None:
-        """Return the USD for ``usage``, whose input includes cached tokens, if it has counts."""
-        if usage.input is None or usage.output is None:
-            return None
-        cached = min(usage.cached or 0, usage.input)
-        read = (usage.input - cached) * self.input + cached * self.cached
-        return (read + usage.output * self.output) / _MILLION
-
-    def recorded(self, model: str) -> SessionPrice:
-        """Return the price as a session records it for a model (IRI)."""
-        amounts = (str(self.input), str(self.output), str(self.cached))
-        return SessionPrice(model, *amounts, self.date, self.source, str(self.batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +40,6 @@ class Entry:
     name: str
     connector: str | None
     price: Price
-
-
-def recorded_price(paid: SessionPrice) -> Price:
-    """Return the price that a session recorded."""
-    read, written, cached = map(Decimal, (paid.input, paid.output, paid.cached))
-    return Price(read, written, cached, paid.date, paid.source, Decimal(paid.batch))
 
 
 def declared_prices(own: Path | None = None) -> list[Entry]:
@@ -178,29 +137,6 @@ class Amount(NamedTuple):
     def plus(self, other: Amount) -> Amount:
         """Return the sum of both."""
         return Amount(self.tokens + other.tokens, self.cost + other.cost)
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """The usage and cost of a model; ``cost`` (USD) is ``None`` if price or counts are unknown."""
-
-    usage: Usage
-    cost: Decimal | None
-
-
-def total(usage: Usage, price: Price | None, *, free: bool = False) -> Total:
-    """Return the cost of ``usage`` at ``price``; ``free`` models always cost nothing."""
-    if free:
-        return Total(usage, Decimal(0))
-    return Total(usage, None if price is None or usage.uncounted else counted(usage, price))
-
-
-def counted(usage: Usage, price: Price) -> Decimal:
-    """Return the USD for the counts in ``usage``, with batches at the price of batches."""
-    read, written = usage.input - usage.batch_input, usage.output - usage.batch_output
-    live = price.cost(CallUsage(read, written, usage.cached - usage.batch_cached))
-    batched = CallUsage(usage.batch_input, usage.batch_output, usage.batch_cached)
-    return (live or Decimal(0)) + (price.in_batches().cost(batched) or Decimal(0))
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ format reveals more than another.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,22 +16,50 @@ from itertools import chain
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, StoreError
-from kgbench.exports.statement_index import StatementIndex
-from kgbench.model import Dialogue, Evaluation
-from kgbench.pages.snapshot import MemoryView
+from kgbench.model import Dialogue, Evaluation, Json
+from kgbench.pages.things import MemoryView
 from kgbench.publish.quad_redaction import QuadRedactor
 from kgbench.publish.redact import prepare_rules
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.scrubbing import Scrubber
-from kgbench.rdf.quads import ByIndex, IndexedQuads
+from kgbench.rdf.quads import ByIndex, IndexedQuads, by_subject
 from kgbench.record import reading
 from kgbench.record.dialogues import StoredDialogues
 from kgbench.record.reading import PassInfo, RunInfo
-from kgbench.record.schema import disclosed
+from kgbench.record.schema import disclosed, required
 from kgbench.run_selection import newest_judgeable_run
 from kgbench.scores.selection import FIRST, LATEST
 from kgbench.store.protocol import Store
-from kgbench.vocab import KGB, PROV, SKOS
+from kgbench.vocab import KGB, PROV, RDF, SKOS
+
+
+class StatementIndex:
+    """Statements, indexed by subject and property."""
+
+    def __init__(self, quads: Iterable[ox.Quad]) -> None:
+        self.quads = list(quads)
+        self._by_subject = by_subject(self.quads)
+
+    def value(self, subject: str, name: str, /) -> str | None:
+        """Return the value of a property; of several values, the least."""
+        return min(self.values(subject, name), default=None)
+
+    def required(self, subject: str, name: str) -> str:
+        """Return the value of a mandatory property; raises StoreError if it is missing."""
+        return required(self, subject, name)
+
+    def values(self, subject: str, name: str) -> list[str]:
+        """Return all values of a property, sorted."""
+        return sorted(one.value for one in self._by_subject.get(subject, {}).get(name, ()))
+
+    def instances(self, kind: str) -> list[str]:
+        """Return the instances of a class, sorted."""
+        return sorted(s for s in self._by_subject if kind in self.values(s, RDF.type))
+
+    def data(self, subject: str, name: str) -> Json:
+        """Parse the value of a property that is JSON; ``{}`` if it is missing."""
+        text = self.value(subject, name)
+        return {} if text is None else json.loads(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contents of pages by the kind of resource: models, suites, and any other resource."""
+"""Contents of pages by the kind of resource: models, suites, queries, and any other resource."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from kgbench.analysis.compass import compass_table
-from kgbench.analysis.standings import standings_table
+from kgbench.analysis.leaderboard import standings_table
 from kgbench.errors import QueryError
-from kgbench.pages import drawing, score_tables, things
+from kgbench.pages import rendering, score_tables, things
 from kgbench.pages.conversation import conversation
 from kgbench.pages.exercises import execution_page, suite_page, task_page
 from kgbench.pages.rendering import embedded
 from kgbench.pages.runs import run_page
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
+from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import model_names, recorded, records
-from kgbench.scores.selection import Selection
+from kgbench.scores.selection import FIRST, Selection, filled, select
 from kgbench.tables import Table
-from kgbench.vocab import KGB, PROV, SKOS
+from kgbench.vocab import KGB, PROV, QB, RDF, SKOS
 
 HIDDEN = frozenset((KGB.caseData,))
+
+
+def filled_query(view: View, parameters: Mapping[str, str]) -> str:
+    """Return the text of the declared query ``parameters["name"]`` with values for its parameters.
+
+    Values are taken from ``parameters``. Missing ones are filled from the store: the graphs of the
+    passes that ``parameters`` select by ``suite``, ``run`` and ``pass`` (by default the first), the
+    first dialogue, the first observation.
+    """
+    query = queries.load(parameters["name"])
+    values: dict[str, Any] = {
+        p.name: parameters[p.name]
+        for p in query.parameters
+        if p.name in parameters and p.name != "name"
+    }
+    values = filled(query, values, lambda: _selected(view, parameters))
+    for name in {p.name for p in query.parameters if not p.optional} - set(values):
+        values[name] = _first(view, name)
+    for name in ("suite", "run", "pass"):  # may be names, which select graphs only
+        if name in values and not values[name].startswith("http"):
+            del values[name]
+    lines = queries.bind(query, **values).splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("# SPDX-"))
+
+
+def _selected(view: View, parameters: Mapping[str, str]) -> Selection:
+    """Select by the parameters of a link; without suite and run, of the first suite."""
+    suite, run = parameters.get("suite"), parameters.get("run")
+    if suite is None and run is None:
+        suite = next((str(iri) for iri, *_ in queries.rows(view, "list-suites")), None)
+    return select(view, suite, parameters.get("pass", FIRST), run=run)
+
+
+def _first(view: View, name: str) -> str | list[str]:
+    """Return a value for a parameter from the store; an empty list if there is none."""
+    if name == "text":
+        return "text"
+    kind = {"dialogue": KGB.Dialogue, "observation": QB.Observation}.get(name)
+    return [] if kind is None else things.subjects(view, RDF.type, kind, 1)
 
 
 def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: ARG001 - as others
@@ -35,7 +75,7 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
         table = score_tables.of_one(view, selected, "model", iri, name)
         if table is None or not table.rows:
             continue
-        spokes = drawing.spokes(_axes(view, selected, iri, name))
+        spokes = rendering.spokes(_axes(view, selected, iri, name))
         suites.append(
             {
                 "suite": suite,
@@ -44,9 +84,9 @@ def _model(view: View, iri: str, *, reveal: bool) -> dict[str, Any]:  # noqa: AR
                 "facts": list(_standing(view, selected, name)),
                 "results": score_tables.results(table, {}, "task"),
                 "table": table,
-                "boxes": [drawing.box(record) for record in table],
+                "boxes": [rendering.box(record) for record in table],
                 "spokes": spokes,
-                "outline": drawing.outline(spokes),
+                "outline": rendering.outline(spokes),
             }
         )
     return {

@@ -11,9 +11,9 @@ import pyoxigraph as ox
 
 from kgbench.analysis import dialogue_search
 from kgbench.errors import QueryError
-from kgbench.pages import drawing, neighbours, score_tables, things
-from kgbench.pages.board import heat_map
-from kgbench.pages.snapshot import View
+from kgbench.pages import neighbours, rendering, score_tables, things
+from kgbench.pages.score_tables import heat_map
+from kgbench.pages.things import View
 from kgbench.pages.verdicts import measures
 from kgbench.record import accounts, reading
 from kgbench.scores import catalogue
@@ -86,7 +86,7 @@ def of_suite(table: Table, display: Mapping[str, str], suite: str, label: str) -
         "label": label,
         "results": score_tables.results(table, display),
         "table": table,
-        "boxes": [drawing.box(record) for record in table],
+        "boxes": [rendering.box(record) for record in table],
     }
 
 

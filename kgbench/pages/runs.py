@@ -15,9 +15,8 @@ from kgbench.analysis.run_results import RunResults
 from kgbench.analysis.run_totals import cost, duration, totals, usd
 from kgbench.errors import QueryError
 from kgbench.pages import things
-from kgbench.pages.board import board, heat_map
-from kgbench.pages.snapshot import View
-from kgbench.pages.times import day, moment, seconds_between
+from kgbench.pages.score_tables import board, heat_map
+from kgbench.pages.things import View, day, moment, seconds_between
 from kgbench.rdf import queries
 from kgbench.record import accounts, reading
 from kgbench.record.accounts import run_end

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading of resources from a snapshot by index look-ups: statements, links, labels.
+"""Views of snapshots, and what pages read from them: statements, links, labels and times.
 
-All functions read a bounded number of statements.
+Resources are read by index look-ups. All functions read a bounded number of statements.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.pages.snapshot import View
-from kgbench.pages.times import moment
+from kgbench.errors import StoreError
 from kgbench.scores.catalogue import model_names
+from kgbench.store import Iris, SnapshotReader
+from kgbench.store.reader import undamaged, warn_damaged
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF, RDFS, SKOS, compact
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MOST_OUTGOING = 2_000
 _MOST_OF_VOCABULARY = 20_000  # statements about all terms of a vocabulary; ours has some 2,200
 MOST_INCOMING = 200
@@ -24,6 +29,127 @@ _MOST_COUNTED = 200_000  # statements about a resource; counting so many takes 0
 _LABELS = (RDFS.label, SKOS.prefLabel, DCTERMS["title"], SKOS.notation)
 _DEEPEST = 4  # levels of blank nodes
 _MOST_LABELS = 20_000  # cached labels of a snapshot, a few MB
+
+
+def day(recorded: str | None) -> str:
+    """Format the day of a recorded time (``xsd:dateTime``); invalid times are returned unchanged.
+
+    >>> day("2024-12-19T06:29:39.034515")
+    '19 Dec 2024'
+    """
+    time = _read(recorded)
+    return recorded or "" if time is None else f"{time.day} {_MONTHS[time.month - 1]} {time:%Y}"
+
+
+def moment(recorded: str | None) -> str:
+    """Format a recorded time (``xsd:dateTime``) to the minute, in UTC if it has a zone.
+
+    >>> moment("2026-11-22T19:43:33.07+01:00")
+    '22 Nov 2026, 18:43 UTC'
+    >>> moment("2024-12-19T06:29:39.034515")
+    '19 Dec 2024, 06:29'
+    """
+    time = _read(recorded)
+    if time is None:
+        return recorded or ""
+    return f"{day(time.isoformat())}, {time:%H:%M}" + (" UTC" if time.tzinfo else "")
+
+
+def machine_time(recorded: str | None) -> str:
+    """Format a recorded time for the attribute ``datetime``, which allows three decimals.
+
+    The result is empty for invalid times, so that the attribute can be left out.
+
+    >>> machine_time("2024-12-19T06:29:39.034515")
+    '2024-12-19T06:29:39.034'
+    >>> machine_time("2026-11-22T19:43:33+01:00")
+    '2026-11-22T18:43:33+00:00'
+    """
+    time = _read(recorded)
+    if time is None:
+        return ""
+    return time.isoformat(timespec="milliseconds" if time.microsecond else "seconds")
+
+
+def seconds_between(begin: str | None, end: str | None) -> float | None:
+    """Return the seconds between two recorded times; ``None`` if they cannot be compared."""
+    first, last = _read(begin), _read(end)
+    if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None):
+        return None
+    return max((last - first).total_seconds(), 0.0)
+
+
+def _read(recorded: str | None) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(recorded or "")
+        return time if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+class View(SnapshotReader):
+    """A snapshot that is open for reading; ``name`` identifies it among those of its store.
+
+    ``identity`` also distinguishes it from snapshots of other stores, even of one that was at the
+    same location before. ``lock_file`` is its lock, which keeps it on disk until the view is
+    garbage-collected; ``None`` if another process holds the lock. ``labels`` caches labels of
+    resources; ``None`` if they can change. ``tables`` caches tables of all models and tasks,
+    for readers who make many pages; ``None`` if a page computes its rows alone.
+    """
+
+    def __init__(self, path: Path, lock_file: IO[bytes] | None, base: str) -> None:
+        # Does not call the superclass, which would look for a snapshot itself.
+        self.iris = Iris(base)
+        self.location = str(path.parent.parent)
+        self.path = str(path)
+        self.name = path.name
+        self.database = ox.Store.read_only(str(path))
+        current = (path / "CURRENT").stat()  # each snapshot has its own; its data files are shared
+        self.identity = f"{current.st_dev}-{current.st_ino}-{current.st_mtime_ns}"
+        self._db = self.database
+        self._lock_file = lock_file
+        self.labels: dict[str, str] | None = {}
+        self.tables: dict[tuple[str, ...], Any] | None = None
+        if lock_file is not None:
+            weakref.finalize(self, lock_file.close)
+
+
+class MemoryView(View):
+    """A view of a database in memory instead of a snapshot."""
+
+    is_snapshot = False  # the database can still change
+
+    def __init__(self, database: ox.Store, base: str) -> None:
+        self.iris = Iris(base)
+        self.location = self.path = self.name = self.identity = "memory:"
+        self.database = database
+        self._db = database
+        self._lock_file = None
+        self.labels = None
+        self.tables = None
+
+
+def open_view(path: Path, lock_file: IO[bytes] | None, base: str) -> View:
+    """Open the snapshot at ``path``; raises :class:`~kgbench.errors.StoreError`."""
+    try:
+        return View(path, lock_file, base)
+    except (OSError, RuntimeError, ValueError) as error:  # pyoxigraph's errors for damage
+        if lock_file is not None:
+            lock_file.close()
+        raise StoreError(f"the snapshot {path} cannot be opened: {error}") from error
+
+
+def open_newest(folder: Path, base: str) -> View:
+    """Open the newest snapshot in ``folder`` that is not damaged.
+
+    Raises :class:`~kgbench.errors.StoreError` if there is none.
+    """
+    for path, lock_file in undamaged(folder):
+        try:
+            return open_view(path, lock_file, base)
+        except StoreError as error:
+            warn_damaged(path, str(error))
+    raise StoreError(f"{folder} has no snapshot to read")
 
 
 class Description(NamedTuple):

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from kgbench.analysis.dialogues import VerdictView
 from kgbench.pages.rendering import cell
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.scores import catalogue
 from kgbench.store.reader import cache_per_snapshot
 

@@ -12,12 +12,12 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgbench import files
-from kgbench.analysis.index import FIGURES, resolve
 from kgbench.analysis.registry import OptionRefused
 from kgbench.analysis.stored_results import stamps
 from kgbench.errors import QueryError, ResourceError, pip_install
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_STYLE = Path(__file__).with_name("kgbench.mplstyle")
 FORMATS = ("png", "svg", "pdf")
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B6F00")
 MARKERS = "osD^vPX*"
@@ -122,6 +123,26 @@ def size_of(size: str | tuple[float, float]) -> Size:
     return Size(width, height)
 
 
+@cache
+def _styled_figure() -> type[Figure]:
+    """Define a matplotlib figure that keeps kgbench's style when it is saved."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    class StyledFigure(Figure):
+        """A figure that is written in its style.
+
+        Matplotlib reads resolution, embedding of fonts and style of ticks only when it writes a
+        file; without this class it would then use the user's settings.
+        """
+
+        def savefig(self, *args: Any, **kwargs: Any) -> None:
+            with mpl.rc_context(fname=str(_STYLE)):
+                super().savefig(*args, **kwargs)
+
+    return StyledFigure
+
+
 def create_figure(
     draw: Callable[[Figure], None],
     *,
@@ -138,15 +159,13 @@ def create_figure(
     """
     import matplotlib as mpl
 
-    from kgbench.plots.styled_figure import STYLE, StyledFigure
-
-    with mpl.rc_context(fname=str(STYLE)):
+    with mpl.rc_context(fname=str(_STYLE)):
         settings: Any = mpl.rcParams
         for name in _SCALED:
             settings[name] *= size.scale
         needed = height + title_height(title, size) + legend_height(handles, size)
         tall = needed * size.scale if size.height is None else size.height
-        figure = StyledFigure(figsize=(size.width, tall), layout="constrained")
+        figure: Figure = _styled_figure()(figsize=(size.width, tall), layout="constrained")
         draw(figure)
         if title:
             figure.suptitle("\n".join(_lines(title, size)), x=0.012, ha="left", fontweight="bold")
@@ -338,6 +357,8 @@ class FigureKind:
 
 def find_figure(name: str) -> FigureKind:
     """Return the kind of figure ``name``; :class:`~kgbench.errors.QueryError` if there is none."""
+    from kgbench.analysis.index import FIGURES, resolve
+
     if name not in FIGURES:
         raise QueryError(f"there is no figure of '{name}'; there are: {', '.join(FIGURES)}")
     kind = resolve(FIGURES[name])

@@ -20,13 +20,13 @@ from xml.sax.saxutils import escape
 import pyoxigraph as ox
 
 from kgbench.pages import things
-from kgbench.pages.snapshot import View
-from kgbench.publish.description import Agent
+from kgbench.pages.things import View
 from kgbench.publish.documents import DEPTHS, SINGLE
-from kgbench.publish.file_reading import media
+from kgbench.publish.dumps import media
 from kgbench.publish.folder import Folder
 from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import FORMATS
+from kgbench.publish.settings import Agent
 from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE
 from kgbench.rdf.quads import by_subject
 from kgbench.tasks import protection

@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote
 
 import pyoxigraph as ox
 
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.publish.selection import PublishedParts
 from kgbench.store import fragments
 from kgbench.vocab import BASE, KGB, PROV, RDF

@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from kgbench.pages import neighbours, things
 from kgbench.pages.conversation import talk
 from kgbench.pages.rendering import anchor, plain, serialised
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.pages.verdicts import measures
 from kgbench.publish.folder import Folder
 from kgbench.publish.pages import PAGE, Renderer

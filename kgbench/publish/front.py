@@ -12,9 +12,9 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.pages import runs, things
-from kgbench.pages.board import asked, board, heat_map
 from kgbench.pages.rendering import STATIC, script
-from kgbench.pages.snapshot import View
+from kgbench.pages.score_tables import asked, board, heat_map
+from kgbench.pages.things import View
 from kgbench.publish import discovery
 from kgbench.publish.discovery import datacite, schema_org, zenodo
 from kgbench.publish.folder import Folder

@@ -16,12 +16,11 @@ from typing import Any, Final
 import pyoxigraph as ox
 
 from kgbench import __version__
-from kgbench.pages.snapshot import View
-from kgbench.publish.description import Agent, DatasetDescription
-from kgbench.publish.dumps import Packing
-from kgbench.publish.file_reading import media
+from kgbench.pages.things import View
+from kgbench.publish.dumps import Packing, media
 from kgbench.publish.folder import Dump, Version
 from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.settings import Agent, DatasetDescription
 from kgbench.publish.signing import KEYS, SIGNATURE
 from kgbench.rdf import queries
 from kgbench.vocab import DCAT, PREFIXES, XSD

@@ -17,8 +17,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.pages import contents, neighbours, rendering, things
-from kgbench.pages.filled_queries import filled_query
-from kgbench.pages.snapshot import View
+from kgbench.pages.contents import filled_query
+from kgbench.pages.things import View
 from kgbench.publish.documents import Documents, Place, root_of, url
 from kgbench.publish.folder import Dump, Folder
 from kgbench.scores import catalogue

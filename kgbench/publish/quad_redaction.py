@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
-from kgbench.publish.addresses import Addresses
 from kgbench.publish.redaction import (
     WITHHELD,
+    Addresses,
     RedactionLevel,
     ReferenceAnswers,
     is_unreadable,

@@ -26,13 +26,12 @@ from kgbench.connectors import keys
 from kgbench.connectors.declared import declarations
 from kgbench.model import Json
 from kgbench.pages import things
-from kgbench.pages.snapshot import View
-from kgbench.publish import file_reading
-from kgbench.publish.addresses import Addresses, DigestVeil, cases
+from kgbench.pages.things import View
+from kgbench.publish import dumps
 from kgbench.publish.dumps import DumpWriter, Packing, as_bytes
 from kgbench.publish.folder import Dump, Folder, Manifest, Unit
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
-from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.redaction import Addresses, DigestVeil, RedactionLevel, cases
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people, local_names
 from kgbench.publish.selection import PublishedParts, RunPart, dialogues_in
 from kgbench.publish.settings import software
@@ -275,7 +274,7 @@ def published_store(
 ) -> Iterator[PublishedView]:
     """Load dumps into a database in a temporary folder, which is removed at the end.
 
-    Raises :class:`~kgbench.publish.file_reading.Unreadable` for dumps by others, which are not
+    Raises :class:`~kgbench.publish.dumps.Unreadable` for dumps by others, which are not
     ``trusted``, if they are nested too deeply for the parser.
     """
     with tempfile.TemporaryDirectory(prefix="kgbench-publish-") as scratch:
@@ -284,8 +283,8 @@ def published_store(
         database = ox.Store(str(snapshot))
         for path in files:
             if not trusted:
-                file_reading.refuse_too_deep(path, None)
-            with file_reading.opened(path, None) as content:
+                dumps.refuse_too_deep(path, None)
+            with dumps.opened(path, None) as content:
                 database.bulk_load(content, ox.RdfFormat.N_QUADS)
         database.flush()
         del database  # closes it, so that it can be opened for reading

@@ -11,7 +11,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused
 from kgbench.pages import things
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.settings import Settings
 from kgbench.record import reading

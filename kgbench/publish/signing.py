@@ -94,7 +94,7 @@ class Signer:
 
     def _canonical(self, folder: Folder, dumps: tuple[Dump, ...]) -> Mapping[str, str]:
         """Return the RDFC-1.0 digest of each part of the data by path; digests are cached."""
-        from kgbench.publish import file_reading
+        from kgbench.publish.dumps import Unreadable, opened
 
         cache = folder.state / _CACHE
         cached = json.loads(cache.read_text(encoding="utf-8")) if cache.is_file() else {}
@@ -104,10 +104,10 @@ class Signer:
                 continue
             if dump.content not in cached:
                 try:
-                    with file_reading.opened(folder.path / dump.path, self.password) as content:
+                    with opened(folder.path / dump.path, self.password) as content:
                         quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
                         cached[dump.content] = canonical.digest(quads, folder.state)
-                except (file_reading.Unreadable, SignatureError) as error:
+                except (Unreadable, SignatureError) as error:
                     raise PublicationRefused(
                         f"{dump.path}: {error}, so it cannot be signed: leave out its run (--run)"
                     ) from error

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from kgbench.errors import PublicationRefused
 from kgbench.model import Json
-from kgbench.pages import snapshot, things
-from kgbench.pages.snapshot import View
-from kgbench.publish import companions, discovery, redact
+from kgbench.pages import things
+from kgbench.pages.things import View
+from kgbench.publish import discovery, redact
 from kgbench.publish.documents import Documents
 from kgbench.publish.dumps import Packing, join
 from kgbench.publish.execution_pages import ExecutionPages
@@ -26,7 +26,7 @@ from kgbench.publish.front import FrontFiles, main_metrics
 from kgbench.publish.metadata import Publication
 from kgbench.publish.pages import Renderer, Resources
 from kgbench.publish.redact import PublishedView, Redaction, prepare_rules
-from kgbench.publish.results import Figure, SuiteResults, figures, suite_results
+from kgbench.publish.results import Figure, SuiteResults, figures, suite_results, write_companions
 from kgbench.publish.selection import (
     PublishedParts,
     RunPart,
@@ -191,7 +191,7 @@ def _newest_snapshot(location: str) -> View:
                 "first (kgbench store copy)"
             )
         base = reader.iris.base
-    return snapshot.open_newest(Path(location) / "snapshots", base)
+    return things.open_newest(Path(location) / "snapshots", base)
 
 
 def _packing(settings: Settings, view: View, parts: PublishedParts) -> Packing:
@@ -353,7 +353,7 @@ def _write_things(
     for number, page in enumerate(pages, 1):
         page().add_to(folder)
         progress(min(number * _AT_ONCE, total), total, "pages")
-    published.companions = companions.write(folder, results, published, renderer.query_path)
+    published.companions = write_companions(folder, results, published, renderer.query_path)
     drawn = {}
     for suite, drawing in drawings:
         written, drawn[suite] = drawing()

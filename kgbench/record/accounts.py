@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogues, calls and tokens of runs, read from the store, with working time, ends and prices.
+"""Dialogues, calls, tokens and cost of runs, read from the store, with working time and ends.
 
 Totals are computed from the store alone, never carried over in memory or files, so that they are
 right after any number of interruptions.
@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pyoxigraph as ox
@@ -24,8 +25,7 @@ from kgbench.store.templates import fill
 from kgbench.vocab import DCTERMS, KGB, PROV, RDF
 
 _NAMED = 500  # dialogues that a query names
-
-
+_MILLION = Decimal(1_000_000)
 _TYPE, _SESSION = ox.NamedNode(RDF.type), ox.NamedNode(KGB.Session)
 _PART_OF = ox.NamedNode(DCTERMS.isPartOf)
 _STARTED, _ENDED = ox.NamedNode(PROV.startedAtTime), ox.NamedNode(PROV.endedAtTime)
@@ -226,3 +226,66 @@ def _began(quads: Quads, node: Any) -> datetime:
 
 def _time(quads: Quads, node: Any, predicate: ox.NamedNode) -> Any:
     return next((quad.object for quad in quads.quads_for_pattern(node, predicate, None)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens read, written, and read from the provider's cache.
+
+    ``date`` (ISO) is the day on which the price was valid, ``source`` the IRI of the price list.
+    ``batch`` is the factor for requests in batches.
+    """
+
+    input: Decimal
+    output: Decimal
+    cached: Decimal
+    date: str
+    source: str
+    batch: Decimal = Decimal(1)
+
+    def in_batches(self) -> Price:
+        """Return the price of requests in batches."""
+        amounts = (self.input * self.batch, self.output * self.batch, self.cached * self.batch)
+        return Price(*amounts, self.date, self.source, self.batch)
+
+    def cost(self, usage: TokenUsage) -> Decimal | None:
+        """Return the USD for ``usage``, whose input includes cached tokens, if it has counts."""
+        if usage.input is None or usage.output is None:
+            return None
+        cached = min(usage.cached or 0, usage.input)
+        read = (usage.input - cached) * self.input + cached * self.cached
+        return (read + usage.output * self.output) / _MILLION
+
+    def recorded(self, model: str) -> SessionPrice:
+        """Return the price as a session records it for a model (IRI)."""
+        amounts = (str(self.input), str(self.output), str(self.cached))
+        return SessionPrice(model, *amounts, self.date, self.source, str(self.batch))
+
+
+def recorded_price(paid: SessionPrice) -> Price:
+    """Return the price that a session recorded."""
+    read, written, cached = map(Decimal, (paid.input, paid.output, paid.cached))
+    return Price(read, written, cached, paid.date, paid.source, Decimal(paid.batch))
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The usage and cost of a model; ``cost`` (USD) is ``None`` if price or counts are unknown."""
+
+    usage: Usage
+    cost: Decimal | None
+
+
+def total(usage: Usage, price: Price | None, *, free: bool = False) -> Total:
+    """Return the cost of ``usage`` at ``price``; ``free`` models always cost nothing."""
+    if free:
+        return Total(usage, Decimal(0))
+    return Total(usage, None if price is None or usage.uncounted else counted(usage, price))
+
+
+def counted(usage: Usage, price: Price) -> Decimal:
+    """Return the USD for the counts in ``usage``, with batches at the price of batches."""
+    read, written = usage.input - usage.batch_input, usage.output - usage.batch_output
+    live = price.cost(TokenUsage(read, written, usage.cached - usage.batch_cached))
+    batched = TokenUsage(usage.batch_input, usage.batch_output, usage.batch_cached)
+    return (live or Decimal(0)) + (price.in_batches().cost(batched) or Decimal(0))

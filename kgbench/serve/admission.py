@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Admission of queries by their tokens: query form, refusals, and bounded look-ups.
+"""Admission of queries by their tokens (query form, bounded look-ups), and refused requests.
 
 The engine would follow SERVICE to other machines; the lexer of :mod:`kgbench.rdf.lexer`
 detects it however an engine tokenises the query. A *look-up* is a single triple pattern that an
@@ -8,12 +8,11 @@ index answers with one step per row, so that the number of rows bounds its cost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kgbench.rdf import lexer, query_errors
 from kgbench.rdf.lexer import Kind, Token
-from kgbench.serve.refusals import Refused
 
 FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 DEEPEST = 100  # nested brackets; deeper nesting could exhaust the engine's stack
@@ -26,6 +25,58 @@ LONGEST = 500_000  # characters of a query
 TOKENS = 100_000  # of a query
 INSIDE = 1_000  # tokens of a query that is admitted in the server's event loop
 _TERMS = (Kind.IRI, Kind.NAME, Kind.STRING, Kind.NUMBER, Kind.VARIABLE)
+
+
+class Refused(Exception):
+    """A request is refused with ``status`` and ``message``."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        self.status = status
+        self.message = message
+        self.headers = dict(headers or {})
+        super().__init__(message)
+
+
+ABORT = "kgbench.abort"  # key in the scope's state of the function that aborts the connection
+
+
+class ResponseAborted(Exception):
+    """A started response cannot be completed; its connection is aborted, so that clients notice."""
+
+
+def busy(seconds: float) -> Refused:
+    """Return a 503 with Retry-After, because all workers are taken."""
+    return Refused(
+        503,
+        "the server is busy with other queries: try again in a moment",
+        {"Retry-After": str(max(1, round(seconds)))},
+    )
+
+
+def too_slow(seconds: float) -> Refused:
+    """Return a 503 with a long Retry-After, because the request exceeded its time limit."""
+    return Refused(
+        503,
+        f"the request exceeded the time limit of this server ({seconds:g} seconds): "
+        "request less data, or download it",
+        {"Retry-After": "60"},
+    )
+
+
+def displaced(seconds: float) -> Refused:
+    """Return a 503 with a long Retry-After, because another request needed the place."""
+    return Refused(
+        503,
+        f"the request was ended after {seconds:g} seconds because others were waiting: "
+        "request less data, or try again later",
+        {"Retry-After": "60"},
+    )
+
+
+def too_large() -> Refused:
+    """Return a 503, because the answer exceeds the limit of rows or bytes."""
+    message = "the answer exceeds the size limit of this server: use LIMIT, or download the data"
+    return Refused(503, message)
 
 
 class Admitted(NamedTuple):
@@ -44,7 +95,7 @@ class Admitted(NamedTuple):
 def admit(query: str, max_tokens: int = TOKENS) -> Admitted:
     """Classify ``query``, in time linear in its length.
 
-    Raises :class:`~kgbench.serve.refusals.Refused` for queries that are never executed, and
+    Raises :class:`~kgbench.serve.admission.Refused` for queries that are never executed, and
     :class:`~kgbench.rdf.lexer.TooManyTokens` beyond ``max_tokens``.
     """
     if len(query) > LONGEST:

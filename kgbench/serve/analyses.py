@@ -14,16 +14,14 @@ from typing import Any
 from kgbench.analysis import dialogues
 from kgbench.analysis.compare import compare
 from kgbench.analysis.index import ANALYSES as DECLARED
-from kgbench.analysis.leaderboard import leaderboard
+from kgbench.analysis.leaderboard import leaderboard, standings_table
 from kgbench.analysis.matching import Match, matches, sides
-from kgbench.analysis.standings import standings_table
 from kgbench.analysis.stored_results import basis, stored_or_computed, stored_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import contents, runs, score_tables, things
-from kgbench.pages.board import bar, board, heat_map
-from kgbench.pages.filled_queries import filled_query
-from kgbench.pages.snapshot import View
-from kgbench.pages.times import moment
+from kgbench.pages.contents import filled_query
+from kgbench.pages.score_tables import bar, board, heat_map
+from kgbench.pages.things import View, moment
 from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.record.identity import find_dialogue
@@ -60,7 +58,7 @@ def _leaderboard(
             table = standings_table(view, selection, combined)
             table = replace(table, notes=(*table.notes, _MANY))
     else:
-        table, *_ = stored_or_computed(view, selection, leaderboard, arguments)
+        table = stored_or_computed(view, selection, leaderboard, arguments)
     display = display_names(view)
     order = [str(name) for name in table.column("model")]
     return {
@@ -74,7 +72,7 @@ def _standings(view: View, suite: str | None, model: str | None, task: str | Non
     """Return the leaderboard as a Markdown table, of models and tasks that match the globs."""
     selection = select(view, suite, tasks=task or ALL, models=model or ALL)
     arguments = leaderboard.arguments(significance=True)
-    table, *_ = stored_or_computed(view, selection, leaderboard, arguments)
+    table = stored_or_computed(view, selection, leaderboard, arguments)
     return render(table, "markdown")
 
 
@@ -118,7 +116,7 @@ def _table(
     """Return the table of the analysis ``name``, and the display names of models."""
     analysis = DECLARED[name]
     selection = select(view, **selectors)
-    table, *_ = stored_or_computed(view, selection, analysis, analysis.arguments(**arguments))
+    table = stored_or_computed(view, selection, analysis, analysis.arguments(**arguments))
     return with_left_out_notes(view, table), display_names(view)
 
 

@@ -18,27 +18,25 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgbench.pages.rendering import serialised
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.rdf import query_examples
 from kgbench.serve import formats
-from kgbench.serve.authorisation import PREFLIGHT, READING, common_headers, cors_headers
+from kgbench.serve.admission import ABORT, Refused, ResponseAborted
 from kgbench.serve.endpoint import METHODS, Endpoint, Statistics
-from kgbench.serve.graph_store import GraphStore
-from kgbench.serve.linked_data import LinkedData
+from kgbench.serve.graph_store import GraphStore, LinkedData
 from kgbench.serve.pages import Pages
-from kgbench.serve.refusals import ABORT, Refused, ResponseAborted
 from kgbench.serve.rendering import PageRenderer
-from kgbench.serve.request_parsing import MOST_FIELDS
+from kgbench.serve.requests import MOST_FIELDS
 from kgbench.serve.service import (
     Service,
+    Updates,
     graph_response,
     header,
     is_unchanged,
     negotiated,
     tagged,
 )
-from kgbench.serve.settings import Settings
-from kgbench.serve.snapshot_follower import Updates
+from kgbench.serve.settings import PREFLIGHT, READING, Settings, common_headers, cors_headers
 from kgbench.store import EmbeddedStore, embedded_only
 
 STATIC = Path(__file__).parent / "static"
@@ -56,7 +54,7 @@ class ProtocolHandler(Protocol):
         ...
 
     async def __call__(self, request: Request) -> Response:
-        """Answer one request; raises :class:`~kgbench.serve.refusals.Refused`."""
+        """Answer one request; raises :class:`~kgbench.serve.admission.Refused`."""
         ...
 
 

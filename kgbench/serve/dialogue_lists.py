@@ -15,8 +15,8 @@ from kgbench.characters import one_line
 from kgbench.errors import QueryError
 from kgbench.model import Outcome
 from kgbench.pages import runs
-from kgbench.pages.board import bar
-from kgbench.pages.snapshot import View
+from kgbench.pages.score_tables import bar
+from kgbench.pages.things import View
 from kgbench.rdf import queries
 from kgbench.record.reading import runs as runs_of
 from kgbench.scores.catalogue import display_names

@@ -12,20 +12,18 @@ import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.rdf import queries, query_examples
 from kgbench.rdf.statements import node, statements_about, text, type_statements
 from kgbench.serve import formats
-from kgbench.serve.admission import LOOKUP_ROWS, Admitted
-from kgbench.serve.authorisation import has_token, require_permission
+from kgbench.serve.admission import LOOKUP_ROWS, Admitted, Refused, ResponseAborted
 from kgbench.serve.formats import Format
 from kgbench.serve.pool import Answer, RemainingChunks
-from kgbench.serve.refusals import Refused, ResponseAborted
-from kgbench.serve.request_bodies import body, wait_while_connected
-from kgbench.serve.request_parsing import Operation, RawRequest
+from kgbench.serve.requests import Operation, RawRequest, body, wait_while_connected
 from kgbench.serve.service import (
     VARY,
     Service,
+    Updates,
     graph_response,
     head_response,
     header,
@@ -33,7 +31,7 @@ from kgbench.serve.service import (
     negotiated,
     tagged,
 )
-from kgbench.serve.snapshot_follower import Updates
+from kgbench.serve.settings import has_token, require_permission
 from kgbench.serve.worker import Counter, Output, write_rows
 from kgbench.vocab import DCAT, DCTERMS, FOAF, FORMATS, RDFS, SD, VOID
 
@@ -53,7 +51,7 @@ class Endpoint:
         self._updates = updates
 
     async def __call__(self, request: Request) -> Response:
-        """Answer one request; raises :class:`~kgbench.serve.refusals.Refused`."""
+        """Answer one request; raises :class:`~kgbench.serve.admission.Refused`."""
         if request.method not in ("GET", "HEAD", "POST"):
             raise Refused(405, f"{request.method} is not supported", {"Allow": METHODS})
         content = b""

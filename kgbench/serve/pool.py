@@ -21,7 +21,7 @@ from kgbench.children.child import Child
 from kgbench.children.endings import ChildEnded, ChildTimeout, Limit
 from kgbench.errors import StoreError
 from kgbench.serve import worker as protocol
-from kgbench.serve.refusals import Refused, busy, displaced, too_slow
+from kgbench.serve.admission import Refused, busy, displaced, too_slow
 from kgbench.serve.settings import Limits
 
 _BUFFERED = 1 << 18  # bytes of an answer that are collected before they are sent
@@ -160,7 +160,7 @@ class Pool:
     async def run(
         self, job: Mapping[str, Any], resource: object = None, seconds: float | None = None
     ) -> Answer:
-        """Run ``job`` and return its answer; raises :class:`~kgbench.serve.refusals.Refused`.
+        """Run ``job`` and return its answer; raises :class:`~kgbench.serve.admission.Refused`.
 
         It may take ``seconds`` (by default, those of the limits), including the transfer.
         ``resource`` is kept alive until the answer is complete.
@@ -195,7 +195,7 @@ class Pool:
     async def receive(self, child: Child, end: float, seconds: float) -> tuple[bytes, bool]:
         """Return the next bytes of an answer, and whether it is complete.
 
-        Raises :class:`~kgbench.serve.refusals.Refused`. If the caller is cancelled, the worker
+        Raises :class:`~kgbench.serve.admission.Refused`. If the caller is cancelled, the worker
         ends.
         """
         receiving = self._in_thread(_receive, child, end, seconds)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from kgbench.pages import things
 from kgbench.pages.rendering import environment, local
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.serve import formats
 from kgbench.serve.service import Service
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """State shared by all handlers of a server: settings, current snapshot, workers.
 
-Small requests are parsed in the event loop, large ones by workers with a time limit.
+The newest snapshot is served, also after updates; old ones close with their last reader. Small
+requests are parsed in the event loop, large ones by workers with a time limit.
 """
 
 from __future__ import annotations
@@ -11,26 +12,28 @@ import contextlib
 import hashlib
 import json
 import logging
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from kgbench import __version__
 from kgbench.errors import KgbenchError
+from kgbench.pages import things
 from kgbench.pages.rendering import serialised
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.rdf.lexer import TooManyTokens
-from kgbench.serve import formats, request_parsing
-from kgbench.serve.admission import INSIDE, Admitted, admit
+from kgbench.serve import formats, requests
+from kgbench.serve.admission import INSIDE, Admitted, Refused, admit
 from kgbench.serve.formats import Format
 from kgbench.serve.pool import Pool
-from kgbench.serve.refusals import Refused
-from kgbench.serve.request_parsing import Operation, PreparedOperation, RawRequest
+from kgbench.serve.requests import Operation, PreparedOperation, RawRequest, error_message
 from kgbench.serve.settings import Settings
-from kgbench.serve.snapshot_follower import SnapshotFollower
+from kgbench.store import EmbeddedStore, open_reader, snapshots
 
 _FOR_PAGES = 2  # workers
 _NICE, _NICER = 1, 10  # niceness of workers of pages, and of those that run what clients send
@@ -41,21 +44,94 @@ VARY = {"Vary": "Accept"}
 _log = logging.getLogger("kgbench.serve")
 
 
+class PendingSnapshot(NamedTuple):
+    """A newer snapshot that is open but not served yet, and the name of the served one."""
+
+    view: View
+    served: str
+
+
+class SnapshotFollower:
+    """Follows the snapshots of the store at ``location``; :attr:`view` is the served one.
+
+    :meth:`refresh` switches to the newest snapshot at once. :meth:`newer` only opens it, so that it
+    can be prepared before :meth:`show` switches to it.
+    """
+
+    def __init__(self, location: str, base: str) -> None:
+        open_reader(location).close()  # recovers from a killed writer, or raises
+        self._folder = Path(location) / "snapshots"
+        self._base = base
+        self._lock = threading.Lock()
+        self.view = self._open()
+
+    def refresh(self) -> bool:
+        """Serve the newest snapshot; return whether it is a new one.
+
+        Several threads call this: after an update, and on a timer. The lock makes sure that a view
+        is never replaced by an older one.
+        """
+        with self._lock:
+            newest = snapshots.newest(self._folder)
+            if newest is None or newest.name == self.view.name:
+                return False
+            self.view = self._open()
+            return True
+
+    def newer(self) -> PendingSnapshot | None:
+        """Open and return the newest snapshot; ``None`` if it is served already."""
+        with self._lock:
+            served = self.view.name
+            newest = snapshots.newest(self._folder)
+            if newest is None or newest.name == served:
+                return None
+            view = self._open()
+        return None if view.name == served else PendingSnapshot(view, served)
+
+    def show(self, newer: PendingSnapshot) -> None:
+        """Serve a snapshot, unless an even newer one is served meanwhile."""
+        with self._lock:
+            if self.view.name == newer.served:
+                self.view = newer.view
+
+    def _open(self) -> View:
+        return things.open_newest(self._folder, self._base)
+
+
+class Updates:
+    """Applies updates one at a time; an update is visible to readers before it is answered."""
+
+    def __init__(self, store: EmbeddedStore, following: SnapshotFollower) -> None:
+        self._store = store
+        self._following = following
+        self._lock = asyncio.Lock()
+
+    async def apply(self, text: str) -> None:
+        """Apply a prepared update and publish a snapshot with it; raises :class:`Refused`."""
+        async with self._lock:
+            try:
+                await asyncio.to_thread(self._store.update, text)
+            except (SyntaxError, ValueError, RuntimeError) as error:
+                raise Refused(400, error_message(text, error)) from None
+            await asyncio.to_thread(self._store.publish_snapshot)
+            await asyncio.to_thread(self._following.refresh)
+
+
 class RequestReaders:
     """Parses requests and graphs; to be used in the server's event loop.
 
-    The methods raise :class:`~kgbench.serve.refusals.Refused` like the functions of
-    :mod:`kgbench.serve.request_parsing`, and as :meth:`Pool.run` does.
+    The methods raise :class:`~kgbench.serve.admission.Refused` like the functions of
+    :mod:`kgbench.serve.requests`, and as :meth:`Pool.run` does.
     """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def operation(self, sent: RawRequest, base: str) -> PreparedOperation | None:
-        """See :func:`kgbench.serve.request_parsing.operation`."""
+        """See :func:`kgbench.serve.requests.operation`."""
         if len(sent.url_query) + len(sent.body) <= _SMALL and not sent.may_write:
             try:
-                return request_parsing.operation(sent, base, INSIDE)
+                return requests.operation(sent, base, INSIDE)
             except TooManyTokens:
                 pass
         found = await self._read("operation", sent, base)
@@ -74,7 +150,7 @@ class RequestReaders:
         return Admitted(*await self._read("admit", query))
 
     async def triples(self, content_type: str, body: bytes, base: str) -> str:
-        """See :func:`kgbench.serve.request_parsing.triples`."""
+        """See :func:`kgbench.serve.requests.triples`."""
         result: str = await self._read("triples", content_type, body, base)
         return result
 
@@ -216,7 +292,7 @@ def negotiated(
 ) -> Format:
     """Return the format in which a client gets ``what``; see :func:`formats.negotiate`.
 
-    Raises :class:`~kgbench.serve.refusals.Refused` (406), with the formats that are ``offered``.
+    Raises :class:`~kgbench.serve.admission.Refused` (406), with the formats that are ``offered``.
     """
     chosen = formats.negotiate(header(request, "accept"), offered, wanted)
     if chosen is None:
@@ -246,7 +322,7 @@ def is_unchanged(request: Request, tag: str) -> bool:
 def graph_response(quads: Iterable[Any], chosen: Format, headers: Mapping[str, str]) -> Response:
     """Return a response with ``quads`` in the chosen format.
 
-    Raises :class:`~kgbench.serve.refusals.Refused` (406) if the format cannot express them.
+    Raises :class:`~kgbench.serve.admission.Refused` (406) if the format cannot express them.
     """
     quads = list(quads)
     if not all(formats.can_express(quad, chosen.name) for quad in quads):

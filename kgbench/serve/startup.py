@@ -24,8 +24,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kgbench.errors import StoreError
 from kgbench.net.limits import is_loopback
+from kgbench.serve.admission import ABORT
 from kgbench.serve.app import application
-from kgbench.serve.refusals import ABORT
 from kgbench.serve.settings import Settings
 
 HEAD_SECONDS = 5.0

@@ -30,20 +30,20 @@ import pyoxigraph as ox
 from kgbench.characters import XmlSink
 from kgbench.children import answering
 from kgbench.errors import NotRecorded, QueryError
-from kgbench.pages import snapshot
-from kgbench.pages.snapshot import View
+from kgbench.pages import things
+from kgbench.pages.things import View
 from kgbench.rdf import query_errors
 from kgbench.rdf.dataset_clauses import has_dataset
 from kgbench.rdf.lexer import TooManyTokens
-from kgbench.serve import admission, request_parsing
+from kgbench.serve import admission, requests
+from kgbench.serve.admission import Refused, too_large
 from kgbench.serve.formats import ENGINE, NO_TRIPLE_TERMS, can_express
-from kgbench.serve.refusals import Refused, too_large
 from kgbench.vocab import PREFIXES
 
 DATA, END, FAILED = b"d", b"e", b"f"
 READERS: Mapping[str, Callable[..., Any]] = {
-    "operation": request_parsing.operation,
-    "triples": request_parsing.triples,
+    "operation": requests.operation,
+    "triples": requests.triples,
     "admit": admission.admit,
 }
 _KNOWN = {name: str(iri) for name, iri in query_errors.KNOWN.items()}
@@ -107,14 +107,14 @@ class Output:
         self._waiting = bytearray()
 
     def write(self, data: bytes) -> int:
-        """Buffer data and send full chunks; raises :class:`~kgbench.serve.refusals.Refused`."""
+        """Buffer data and send full chunks; raises :class:`~kgbench.serve.admission.Refused`."""
         self._waiting += data
         if len(self._waiting) >= _CHUNK:
             self.flush()
         return len(data)
 
     def flush(self) -> None:
-        """Send buffered data; raises :class:`~kgbench.serve.refusals.Refused` at a limit."""
+        """Send buffered data; raises :class:`~kgbench.serve.admission.Refused` at a limit."""
         if not self._waiting:
             return
         piece = bytes(self._waiting)
@@ -168,7 +168,7 @@ def prepare(setup: Mapping[str, Any]) -> answering.Handler:
 def _opened(job: Mapping[str, Any]) -> View:
     # The server holds the snapshot while jobs use it. This process must not hold it, because its
     # view stays open after the job and would keep an old snapshot on disk.
-    view = snapshot.open_view(Path(job["snapshot"]), None, job["base"])
+    view = things.open_view(Path(job["snapshot"]), None, job["base"])
     view.location = Path(view.location).name  # messages go to clients, which see no paths
     return view
 

@@ -16,7 +16,6 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from kgbench.statistics.cluster_rows import ROUNDING, ClusterRows
 from kgbench.statistics.intervals import (
     Bounds,
     Interval,
@@ -27,7 +26,7 @@ from kgbench.statistics.intervals import (
     wilson,
     with_one_more,
 )
-from kgbench.statistics.significance import equivalence_p, two_sided
+from kgbench.statistics.significance import ROUNDING, ClusterRows, equivalence_p, two_sided
 
 FEWEST_FOR_T = 10
 """Below this number of clusters, tests are permutation tests, and only bounded means get intervals.

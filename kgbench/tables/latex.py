@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kgbench.characters import one_line
-from kgbench.tables.terminal import Grid
+from kgbench.tables.rendering import Grid
 
 _PAGE = 45  # rows of a floating table
 _LONG = 40  # characters of a cell, above which its column breaks lines

@@ -15,8 +15,8 @@ from matplotlib.text import Text
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.difficulty import SIZE_COLUMNS as SIZES
 from kgbench.analysis.format_preference import ALL_MODELS, ALL_TASKS
+from kgbench.analysis.leaderboard import COLUMNS as BOARD
 from kgbench.analysis.leaders import COLUMNS as LEADERS
-from kgbench.analysis.standings import COLUMNS as BOARD
 from kgbench.analysis.tool_usage import SUCCESS_COLUMNS as TOOLS
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import COLUMNS as BOXES

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from kgbench.analysis.identity_changes import identity_changes, is_same_model
+from kgbench.analysis.run_results import identity_changes, is_same_model
 from kgbench.cli import app
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs

@@ -12,11 +12,10 @@ from kgbench.analysis import compass
 from kgbench.analysis.index import ANALYSES
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
-from kgbench.analysis.stored_results import basis
-from kgbench.analysis.storing import store_table
+from kgbench.analysis.stored_results import basis, store_table
 from kgbench.analysis.task_scores import Row, estimate_means, task_scores
 from kgbench.errors import QueryError, ResourceError
-from kgbench.pages.board import board
+from kgbench.pages.score_tables import board
 from kgbench.plots.standings import standings_figure
 from kgbench.scores.inference import (
     AVAILABLE,

@@ -13,9 +13,9 @@ import pytest
 from kgbench.analysis.compass import COLUMNS as COMPASS
 from kgbench.analysis.difficulty import SIZE_COLUMNS as SIZES
 from kgbench.analysis.format_preference import ALL_TASKS
+from kgbench.analysis.leaderboard import COLUMNS as BOARD
 from kgbench.analysis.leaders import COLUMNS as LEADERS
 from kgbench.analysis.leaders import leaders
-from kgbench.analysis.standings import COLUMNS as BOARD
 from kgbench.errors import QueryError
 from kgbench.plots.box_plots import bars, box_plot, distributions
 from kgbench.plots.compasses import compass_figure, overlay_figure

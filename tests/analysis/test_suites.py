@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The suite of an analysis that names none: the one that its models share, or the newest run's."""
+"""What an analysis is about that names no suite, or a side of a comparison by any of its names."""
 
 from __future__ import annotations
 
 import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.matching import select_sides
+from kgbench.analysis.matching import select_sides, sides
 from kgbench.errors import QueryError
 from kgbench.scores.selection import default_suite, select
-from tests.support.analysis_store import altered, iri
+from tests.support.analysis_store import altered, iri, small
 
 SMALL, OTHER = iri("suite/small"), iri("suite/other")
 
@@ -87,3 +87,23 @@ def test_several_models_are_selected_together(store):
     assert list(map(str, alone.column("model"))) == ["Model B"]
     with pytest.raises(QueryError, match="no model matches 'nobody'"):
         leaderboard(store, select(store, "small", models=["model-a", "nobody"]))
+
+
+@pytest.mark.parametrize("name", ["model-a", "*-a", "Model?A", "Model A", "mod*[a]"])
+def test_sides_have_short_names_and_globs(name):
+    """A glob, an identifier or a display name names the only side that it matches."""
+    assert sides(small(), name, "model-b")[0].name == "Model A"
+    with pytest.raises(QueryError, match=r"'model-\*' is ambiguous"):
+        sides(small(), "model-*", "model-b")
+    with pytest.raises(QueryError, match=r"no model, run or pass 'x-\*'"):
+        sides(small(), "x-*", "model-b")
+
+
+def test_only_like_things_are_compared():
+    """Unknown names, mixed kinds and ambiguous prefixes are refused with the choices."""
+    with pytest.raises(QueryError, match=r"no model, run or pass 'nobody'.*Model A, Model B"):
+        sides(small(), "model-a", "nobody")
+    with pytest.raises(QueryError, match="is a model and 'p1' a pass"):
+        sides(small(), "model-a", "p1")
+    with pytest.raises(QueryError, match="'p' is ambiguous"):
+        sides(small(), "p", "p1")

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.analysis.leaderboard import leaderboard
-from kgbench.analysis.standings import standings_table
+from kgbench.analysis.leaderboard import leaderboard, standings_table
 from kgbench.analysis.task_scores import task_scores
 from kgbench.characters import one_line, visible
 from kgbench.errors import QueryError

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import kgbench
 from kgbench.api import runs
-from kgbench.api.dialogues import Dialogues
+from kgbench.api.connection import Dialogues
 from kgbench.cli import app
 from kgbench.engine.plans import plan_of
 from kgbench.errors import ConfigurationError, QueryError, ResourceError, StoreError, TaskError

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kgbench.cli import app, completion
+from kgbench.cli import app, options
 from kgbench.record import reading
 from kgbench.store import open_reader
 
@@ -96,10 +96,10 @@ def test_bash_takes_the_script(tmp_path):
 
 def test_models_and_data_sets():
     """Baselines are completed whole, connectors up to the colon, data sets by name."""
-    assert completion.models("baseline:o") == ["baseline:oracle"]
-    assert "openai:" in completion.models("")
-    assert completion.data_sets("text") == ["text2kgbench"]
-    assert "score-rows" in completion.queries("score")
+    assert options.complete_models("baseline:o") == ["baseline:oracle"]
+    assert "openai:" in options.complete_models("")
+    assert options.complete_data_sets("text") == ["text2kgbench"]
+    assert "score-rows" in options.complete_queries("score")
 
 
 def test_runs_of_the_store(store, tmp_path):
@@ -109,7 +109,7 @@ def test_runs_of_the_store(store, tmp_path):
     assert run in completed("zsh", f"kgbench status --store {place} ")
     assert run in completed("bash", f"kgbench run --run {run[:5]}", KGBENCH_STORE=str(place))
     assert run not in completed("zsh", "kgbench status zzz", KGBENCH_STORE=str(place))
-    assert completion._runs(str(tmp_path / "nowhere")) == []
+    assert options._runs(str(tmp_path / "nowhere")) == []
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -118,8 +118,8 @@ def test_no_server_is_asked_and_no_store_put_in_order(store, monkeypatch):
     monkeypatch.setattr("kgbench.store.open_reader", lambda _: pytest.fail("it was opened"))
     (store[0] / "dirty").touch()
     try:
-        assert completion._runs("http://127.0.0.1:9/sparql") == []
-        assert completion._runs(str(store[0])) == []
+        assert options._runs("http://127.0.0.1:9/sparql") == []
+        assert options._runs(str(store[0])) == []
     finally:
         (store[0] / "dirty").unlink()
 

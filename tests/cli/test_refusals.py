@@ -9,7 +9,7 @@ import pytest
 
 from kgbench import cli
 from kgbench.cli import app, main
-from kgbench.cli.messages import missing_package
+from kgbench.cli.printing import missing_package
 from kgbench.errors import StoreError, TaskError
 from kgbench.record import reading
 from kgbench.store import open_reader, open_store
@@ -111,7 +111,7 @@ def test_a_missing_package_is_told_from_a_missing_module():
 
 def test_other_names_of_the_command_line_are_unknown():
     """The module creates only the command line on demand; other attributes are unknown."""
-    assert not hasattr(cli, "commands")
+    assert not hasattr(cli, "unknown")
     assert cli.app is app
 
 

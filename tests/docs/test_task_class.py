@@ -89,7 +89,7 @@ import json
 from pathlib import Path
 import kgbench
 from kgbench.pages.conversation import conversation
-from kgbench.pages.snapshot import open_newest
+from kgbench.pages.things import open_newest
 
 with kgbench.open("beside") as results:
     view = open_newest(Path("beside/snapshots"), results.store.iris.base)

@@ -20,7 +20,7 @@ from kgbench import doctor
 from kgbench.children import child
 from kgbench.cli import app
 from kgbench.datasets import home
-from kgbench.doctor import Condition, State, environment, installed, judging
+from kgbench.doctor import Condition, State, environment, installed
 from kgbench.execution.judging import JudgeLimits, end_child, judge_batch
 from kgbench.serve import rendering
 from kgbench.software import Software
@@ -69,7 +69,7 @@ def test_everything_is_looked_at_and_no_key_is_told(location, tmp_path, monkeypa
 
 def test_servers_are_asked_with_leave_only(location, monkeypatch):
     """Without ``network`` no server is contacted, with it those that the environment names."""
-    for module, slow in ((installed, "packages"), (judging, "judging"), (judging, "lockdown")):
+    for module, slow in ((installed, "packages"), (installed, "judging"), (installed, "lockdown")):
         monkeypatch.setattr(module, slow, lambda: iter(()))
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     asked = {
@@ -337,18 +337,18 @@ def test_servers_that_the_environment_names_are_asked_without_keys(
 def test_a_lock_with_a_hole_is_broken(code, words, monkeypatch):
     """A worker process that can open sockets, or reports nothing, is broken."""
     monkeypatch.setattr(child, "command", lambda *_: [sys.executable, "-c", code])
-    (found,) = judging.lockdown()
+    (found,) = installed.lockdown()
     assert found.state is State.BROKEN
     assert words in found.words
 
 
 def _wrong(patch):
-    module = judging.catalogue.module(judging._CLASS)
+    module = installed.catalogue.module(installed._CLASS)
     patch.setattr(module, "reference", lambda _: "nobody")
 
 
 def _patient(patch):
-    patch.setattr(judging, "judge_batch", lambda asked, _: judge_batch(asked, JudgeLimits()))
+    patch.setattr(installed, "judge_batch", lambda asked, _: judge_batch(asked, JudgeLimits()))
 
 
 def _childless(patch):
@@ -368,7 +368,7 @@ def _childless(patch):
 def test_a_judge_that_fails_is_broken(break_it, words, monkeypatch):
     """Wrong verdicts, a time limit without effect and missing children are reported as broken."""
     break_it(monkeypatch)
-    (found,) = judging.judging()
+    (found,) = installed.judging()
 
     assert (found.name, found.state) == ("answers", State.BROKEN)
     assert re.fullmatch(words, found.words)
@@ -376,8 +376,8 @@ def test_a_judge_that_fails_is_broken(break_it, words, monkeypatch):
 
 def test_a_task_class_of_another_package_that_cannot_be_used_is_broken(monkeypatch):
     """An unusable task class of another package is named with a reason; the others are counted."""
-    monkeypatch.setattr(judging.catalogue, "unusable", lambda: {"Theirs": "it has no folder"})
-    found = by_name(judging.task_classes())
+    monkeypatch.setattr(installed.catalogue, "unusable", lambda: {"Theirs": "it has no folder"})
+    found = by_name(installed.task_classes())
 
     assert found["Theirs"].state is State.BROKEN
     assert found["task classes"].state is State.OK

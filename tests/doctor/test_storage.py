@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from kgbench.doctor import State, storage
+from kgbench.doctor import State, environment
 from kgbench.store import open_store, snapshots
 from kgbench.store.protocol import Block
 from tests.store.in_process import InProcess
@@ -15,7 +15,7 @@ from tests.store.in_process import InProcess
 
 def of_store(place, *, network=False):
     """Return the conditions of a store by their names."""
-    return {found.name: found for found in storage.store(str(place), network=network)}
+    return {found.name: found for found in environment.store(str(place), network=network)}
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_damaged_newest_snapshot_is_broken(location):
 def test_a_store_that_was_left_open_and_has_little_room(location, monkeypatch):
     """Files that the last writer left open are a note, and so is a disk that is nearly full."""
     snapshots.mark_dirty(location, dirty=True)
-    monkeypatch.setattr(storage, "_LOW_SPACE", 1 << 70)
+    monkeypatch.setattr(environment, "_LOW_SPACE", 1 << 70)
     found = of_store(location)
 
     assert {found["owner"].state, found["space"].state} == {State.NOTE}
@@ -100,10 +100,10 @@ def test_a_store_that_was_left_open_and_has_little_room(location, monkeypatch):
 
 def test_files_that_go_while_they_are_counted_do_not_count(location):
     """Files that another process removes during the count are ignored."""
-    before = storage._bytes(location)
+    before = environment._bytes(location)
     (location / "vanished").symlink_to(location / "nothing")
 
-    assert storage._bytes(location) == before
+    assert environment._bytes(location) == before
 
 
 def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):
@@ -114,7 +114,7 @@ def test_a_store_on_a_server_is_asked_only_with_leave(monkeypatch):
 
     place = "http://127.0.0.1:9/sparql?engine=oxigraph"
     with monkeypatch.context() as patched:
-        patched.setattr("kgbench.doctor.storage.open_reader", refuse)
+        patched.setattr("kgbench.doctor.environment.open_reader", refuse)
         quiet = of_store(place)
     asked = of_store(place, network=True)
 

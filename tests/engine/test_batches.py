@@ -14,10 +14,10 @@ import pytest
 from kgbench.connectors import batches as interface
 from kgbench.engine import Journal, planning
 from kgbench.engine.judge_queue import JudgeQueue
-from kgbench.engine.spending import recorded_price, total
 from kgbench.errors import ModelSpecError
 from kgbench.model import Outcome
 from kgbench.record import accounts, batches, reading
+from kgbench.record.accounts import recorded_price, total
 from kgbench.store import open_store
 from tests.support.batch_runs import ONE, ROUNDS, SPEECHES, asked_twice, open_batches, started
 from tests.support.prices import price_table

@@ -17,8 +17,8 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from kgbench.engine.spending import recorded_price, total
 from kgbench.record import accounts, reading
+from kgbench.record.accounts import recorded_price, total
 from kgbench.store import open_reader, open_store
 from tests.support.prices import price_table
 from tests.support.runs import Stop, dialogues_of, hold, planned

@@ -8,7 +8,7 @@ import pytest
 
 from kgbench.analysis.task_scores import task_scores
 from kgbench.pages import exercises, neighbours, score_tables
-from kgbench.pages.snapshot import MemoryView
+from kgbench.pages.things import MemoryView
 from kgbench.scores.inference import DIALOGUES
 from kgbench.scores.selection import select
 from kgbench.serve import analyses

@@ -12,7 +12,7 @@ from kgbench.analysis import dialogues
 from kgbench.analysis.dialogues import VerdictView
 from kgbench.errors import StoreError
 from kgbench.pages import neighbours
-from kgbench.pages.differences import Expected, differences
+from kgbench.pages.conversation import Expected, differences
 from kgbench.pages.verdicts import NONE, Measure, Measures, grouped
 from kgbench.rdf.quads import ByIndex, IndexedQuads
 from kgbench.record.dialogues import StoredDialogues

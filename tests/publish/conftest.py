@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kgbench.pages import snapshot
+from kgbench.pages import things
 from kgbench.publish import site as publishing
-from kgbench.publish.description import Agent, DatasetDescription
 from kgbench.publish.documents import Documents
 from kgbench.publish.folder import claimed
 from kgbench.publish.redact import prepare_rules
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.selection import select_parts
-from kgbench.publish.settings import Settings
+from kgbench.publish.settings import Agent, DatasetDescription, Settings
 from kgbench.publish.site import publish as publish_site
 from kgbench.vocab import BASE as STORE
 from tests.serve import stores
@@ -38,7 +37,7 @@ def publish(location, out, **settings):
 
 def addresses(location, level=RedactionLevel.GOLD):
     """Return the published addresses of a store."""
-    view = snapshot.open_newest(Path(location) / "snapshots", STORE)
+    view = things.open_newest(Path(location) / "snapshots", STORE)
     settings = Settings(str(location), Path(location), base=BASE)
     runs = select_parts(view, settings).runs_of_passes
     return prepare_rules(view, str(location), BASE, level, runs)[1]
@@ -46,7 +45,7 @@ def addresses(location, level=RedactionLevel.GOLD):
 
 def left_out(location):
     """Return the IRIs in the catalogue of a store that no publication needs."""
-    view = snapshot.open_newest(Path(location) / "snapshots", STORE)
+    view = things.open_newest(Path(location) / "snapshots", STORE)
     return select_parts(view, Settings(str(location), Path(location), base=BASE)).unused
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import KgbenchError, PublicationRefused
-from kgbench.publish import description, site
+from kgbench.publish import settings, site
 from kgbench.publish.checks import check
 from tests.publish.conftest import BASE, command, publish
 from tests.publish.reading import dump, page
@@ -111,7 +111,7 @@ def test_a_description_of_ones_own(recorded, tmp_path):
     assert len(dump(out, "all.nq")) > 5_000
     file.write_text("<a> a <b> .", encoding="utf-8")
     with pytest.raises(KgbenchError, match="must describe one Dataset, not 0"):
-        description.read(file)
+        settings.read(file)
 
 
 def test_what_was_just_written_is_checked(recorded, tmp_path):
@@ -138,7 +138,7 @@ def test_bases_on_private_networks_work(recorded, tmp_path, base):
 
 def test_people_below_the_base_are_refused(recorded, tmp_path):
     """A creator with an IRI that no document would describe is refused before anything is made."""
-    about = description.DatasetDescription(creators=(description.Agent("Ada", f"{BASE}ada"),))
+    about = settings.DatasetDescription(creators=(settings.Agent("Ada", f"{BASE}ada"),))
     with pytest.raises(PublicationRefused, match=r"Ada has the IRI .* below --base"):
         publish(recorded, tmp_path / "site", metadata=about)
     assert not (tmp_path / "site").exists()

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish import file_reading
+from kgbench.publish import dumps
 from kgbench.publish.folder import read_manifest
 
 WHOLE = {"base": "https://example.org/b/", "units": {}, "versions": []}
@@ -62,7 +62,7 @@ def test_a_damaged_archive_is_unreadable(tmp_path, content):
     path = tmp_path / "all.nq.zip"
     path.write_bytes(content)
 
-    with pytest.raises(file_reading.Unreadable), file_reading.opened(path, "secret"):
+    with pytest.raises(dumps.Unreadable), dumps.opened(path, "secret"):
         pass
 
 
@@ -73,8 +73,8 @@ def test_an_empty_archive_is_unreadable(tmp_path):
         pass
 
     with (
-        pytest.raises(file_reading.Unreadable, match="archive is empty"),
-        file_reading.opened(path, "secret"),
+        pytest.raises(dumps.Unreadable, match="archive is empty"),
+        dumps.opened(path, "secret"),
     ):
         pass
 
@@ -87,7 +87,7 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path):
         for _ in range(512):
             out.write(million)
     assert path.stat().st_size < 1 << 16
-    with file_reading.opened(path, None) as content:
+    with dumps.opened(path, None) as content:
         tracemalloc.start()
         content.read(1)
         peak = tracemalloc.get_traced_memory()[1]

@@ -18,9 +18,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from kgbench.publish import discovery
-from kgbench.publish.description import Agent, DatasetDescription
 from kgbench.publish.folder import STATE
 from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.settings import Agent, DatasetDescription
 from tests.publish.conftest import ABOUT, BASE, publish
 
 SITEMAPS = "{http://www.sitemaps.org/schemas/sitemap/0.9}"

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from kgbench.publish import description
+from kgbench.publish import settings
 from tests.publish.reading import dump
 
 
@@ -21,7 +21,7 @@ def test_the_example_can_be_read(text, tmp_path):
     """The example description is a valid description of a data set."""
     (turtle,) = re.findall(r"```turtle\n(.*?)```", text, re.DOTALL)
     (tmp_path / "about.ttl").write_text(turtle, encoding="utf-8")
-    found = description.read(tmp_path / "about.ttl")
+    found = settings.read(tmp_path / "about.ttl")
     assert [one.name for one in found.creators] == ["Ada Example"]
     assert found.licence == "https://spdx.org/licenses/CC-BY-4.0"
     assert len(found.sources) == 1

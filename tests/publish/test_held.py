@@ -6,14 +6,13 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgbench.pages.snapshot import View
+from kgbench.pages.things import View
 from kgbench.publish import execution_pages, redact
-from kgbench.publish.addresses import Addresses
-from kgbench.publish.companions import write_document
 from kgbench.publish.folder import STATE
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.redact import published_store
-from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.redaction import Addresses, RedactionLevel
+from kgbench.publish.results import write_document
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.rdf import queries
 from kgbench.secrets.publication_key import PublicationKey

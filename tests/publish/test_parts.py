@@ -7,12 +7,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import PublicationRefused
-from kgbench.publish import (
-    description,
-    dumps,
-    redaction,
-    settings,
-)
+from kgbench.publish import dumps, redaction, settings
 from kgbench.publish.dumps import Packing
 from kgbench.publish.folder import STATE, Version, claimed
 from kgbench.publish.metadata import Publication
@@ -35,9 +30,9 @@ def _quad(number, graph="urn:g"):
 
 def test_options_describe_a_data_set():
     """Options override the description, and the rest stays."""
-    before = description.DatasetDescription(title="old", description="old", keywords=("old",))
+    before = settings.DatasetDescription(title="old", description="old", keywords=("old",))
     nothing = {"title": None, "licence_given": None, "creators": []}
-    found = description.with_options(
+    found = settings.with_options(
         before,
         **nothing,
         description="new",
@@ -45,38 +40,38 @@ def test_options_describe_a_data_set():
         keywords=["a", "b"],
     )
     assert (found.title, found.description, found.keywords) == ("old", "new", ("a", "b"))
-    assert found.publisher == description.Agent("Lab", "https://example.org/lab")
+    assert found.publisher == settings.Agent("Lab", "https://example.org/lab")
 
 
 @pytest.mark.parametrize("text", ["https://a b/", "https://<x>/"])
 def test_licences_that_are_no_iris_are_refused(text):
     """A licence with an invalid IRI is refused."""
     with pytest.raises(PublicationRefused, match="is not the IRI of a licence"):
-        description.licence(text)
+        settings.licence(text)
 
 
 @pytest.mark.parametrize("text", ["nope", "MIT OR Apache-2.0", "MIT+", "LicenseRef-own", "AND"])
 def test_licences_without_a_page_at_spdx_are_refused(text):
     """Only identifiers of the SPDX list become IRIs of it, with the case of the list."""
     with pytest.raises(PublicationRefused, match="is neither the IRI nor the SPDX identifier"):
-        description.licence(text)
-    assert description.licence("cc-by-4.0") == "https://spdx.org/licenses/CC-BY-4.0"
+        settings.licence(text)
+    assert settings.licence("cc-by-4.0") == "https://spdx.org/licenses/CC-BY-4.0"
 
 
 CONTACTS = {
-    '"Ann, room 7"': (description.Agent("Ann, room 7"), None, None),
+    '"Ann, room 7"': (settings.Agent("Ann, room 7"), None, None),
     "<mailto:ann@example.org>": (
-        description.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
+        settings.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
         VCARD + "hasEmail",
         "mailto:ann@example.org",
     ),
     "[ v:fn 'Lab' ; v:hasURL <https://example.org/lab> ]": (
-        description.Agent("Lab", "https://example.org/lab"),
+        settings.Agent("Lab", "https://example.org/lab"),
         VCARD + "hasURL",
         "https://example.org/lab",
     ),
     "[ v:hasEmail <mailto:ann@example.org> ]": (
-        description.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
+        settings.Agent("mailto:ann@example.org", "mailto:ann@example.org"),
         VCARD + "hasEmail",
         "mailto:ann@example.org",
     ),
@@ -91,7 +86,7 @@ def test_contacts_are_published_as_cards(tmp_path, written):
         f"@prefix v: <{VCARD}> . [] a <{DCAT.Dataset}> ; <{DCAT.contactPoint}> {written} .",
         encoding="utf-8",
     )
-    read = description.read(tmp_path / "about.ttl")
+    read = settings.read(tmp_path / "about.ttl")
     agent, way, iri = CONTACTS[written]
     assert read.contact == agent
     version = Version(1, "2026-01-01T00:00:00Z", "0", 1, 1, 1, ())

@@ -10,7 +10,7 @@ import pytest
 
 from kgbench import __version__
 from kgbench.analysis.outcomes import Ending
-from kgbench.pages import runs, snapshot, things
+from kgbench.pages import runs, things
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB
 from tests.publish.conftest import BASE, publish
@@ -25,7 +25,7 @@ FILLED = re.compile(r'href="(?:\.\./)+(queries/([a-z-]+)-[0-9a-f]{10}\.rq)"')
 @pytest.fixture(scope="module")
 def run(recorded, site):
     """Return the served data of the only run, the text of its published page, and its folder."""
-    view = snapshot.open_newest(recorded / "snapshots", STORE)
+    view = things.open_newest(recorded / "snapshots", STORE)
     (iri,) = things.instances(view, KGB.Run)
     folder = site / "run" / iri.rpartition("/")[2]
     return runs.run_page(view, iri, reveal=False), (folder / "index.html").read_text(), folder

@@ -15,7 +15,7 @@ import pytest
 from kgbench.connectors.baseline import Baseline
 from kgbench.errors import PublicationRefused, SignatureError
 from kgbench.plugins.harvest.harvester import harvest
-from kgbench.publish import file_reading
+from kgbench.publish import dumps
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.signatures import Signatures, checksums
 from kgbench.publish.redaction import RedactionLevel
@@ -126,7 +126,7 @@ def test_changed_data_do_not_fit_the_signature(copy, keyed):
     import zstandard
 
     [path] = copy.glob("data/run-*.nq.zst")
-    with file_reading.opened(path, None) as content:
+    with dumps.opened(path, None) as content:
         text = content.read().decode()
     changed = re.sub(r'"[\d.]+"(?=\^\^<[^>]+#double>)', '"0.125"', text, count=1)
     path.write_bytes(zstandard.compress(changed.encode()))
@@ -140,7 +140,7 @@ def test_the_order_and_packing_of_data_do_not_matter(copy, keyed):
     import zstandard
 
     [path] = copy.glob("data/run-*.nq.zst")
-    with file_reading.opened(path, None) as content:
+    with dumps.opened(path, None) as content:
         lines = content.read().decode().splitlines()
     path.write_bytes(zstandard.compress(("\n".join(reversed(lines)) + "\n").encode()))
 

@@ -11,8 +11,7 @@ import pytest
 
 from kgbench.errors import PublicationRefused, StoreError
 from kgbench.publish import redaction
-from kgbench.publish.addresses import DigestVeil
-from kgbench.publish.redaction import RedactionLevel
+from kgbench.publish.redaction import DigestVeil, RedactionLevel
 from kgbench.rdf import digest
 from kgbench.secrets.publication_key import FILE, PublicationKey
 from kgbench.store import open_reader, open_store

@@ -7,8 +7,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.rdf.query_errors import KNOWN, declared, explain
-from kgbench.serve.refusals import Refused
-from kgbench.serve.request_parsing import Operation, RawRequest, operation, prepare_update
+from kgbench.serve.admission import Refused
+from kgbench.serve.requests import Operation, RawRequest, operation, prepare_update
 
 BASE = "https://example.org/"
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kgbench.analysis.references import references
+from kgbench.analysis.policies import references
 from kgbench.cli import main
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from kgbench.pages.snapshot import MemoryView
+from kgbench.pages.things import MemoryView
 from kgbench.serve.app import application
 from kgbench.serve.settings import Limits, Settings
 from kgbench.vocab import BASE

@@ -11,16 +11,15 @@ import pytest
 
 from kgbench.analysis.leaderboard import leaderboard
 from kgbench.analysis.leaders import leaders
-from kgbench.analysis.stored_results import basis
-from kgbench.analysis.storing import store_table
-from kgbench.pages.filled_queries import filled_query
+from kgbench.analysis.stored_results import basis, store_table
+from kgbench.pages.contents import filled_query
 from kgbench.rdf import queries
 from kgbench.scores.selection import select
+from kgbench.serve.admission import Refused
 from kgbench.serve.analyses import ANALYSES as KNOWN
-from kgbench.serve.analysis_cache import AnalysisCache
+from kgbench.serve.analysis_pages import AnalysisCache
 from kgbench.serve.pool import Pool
-from kgbench.serve.refusals import Refused
-from kgbench.serve.snapshot_follower import SnapshotFollower
+from kgbench.serve.service import SnapshotFollower
 from kgbench.store import open_store
 from kgbench.vocab import BASE
 from tests.serve import stores

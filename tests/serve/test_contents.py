@@ -9,8 +9,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import StoreError
-from kgbench.pages import board, contents, rendering, runs, score_tables, snapshot, things
-from kgbench.pages.snapshot import MemoryView
+from kgbench.pages import contents, rendering, runs, score_tables, things
+from kgbench.pages.things import MemoryView
 from kgbench.tables import Column, Kind, Ref, Table
 from kgbench.vocab import BASE, DCTERMS, KGB, PROV, RDF, RDFS, SKOS
 from tests.support.analysis_store import GraphStore
@@ -252,7 +252,7 @@ def test_formats_of_what_is_said():
 def test_folders_without_a_snapshot_are_refused(tmp_path):
     """A folder without a snapshot is refused with a message."""
     with pytest.raises(StoreError, match="has no snapshot to read"):
-        snapshot.open_newest(tmp_path, BASE)
+        things.open_newest(tmp_path, BASE)
 
 
 def test_things_without_labels_have_names():
@@ -286,8 +286,8 @@ def test_analyses():
     said = f"GRAPH <graph/analysis/1> {{ <{analysis}> kgb:tableJson {recorded} }}"
     found = shown(view(without(analysis, "kgb:tableJson"), f"INSERT DATA {{ {said} }}"), analysis)
     assert found["table"] == table
-    assert board.asked(found["table"]) == [("score-histograms", {"suite": OWN})]
-    assert board.resource(found["table"].rows[0][0]) == ORACLE
+    assert score_tables.asked(found["table"]) == [("score-histograms", {"suite": OWN})]
+    assert score_tables.resource(found["table"].rows[0][0]) == ORACLE
     assert found["pass_"] == "first"
 
 

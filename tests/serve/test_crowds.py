@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from kgbench.pages import snapshot
+from kgbench.pages import things
 from kgbench.serve import service
 from kgbench.store import Block, open_store
 from kgbench.vocab import BASE
@@ -70,14 +70,14 @@ def expected(view, query):
 @pytest.mark.parametrize("kind", ["look-ups", "aggregates"])
 def test_many_connections_at_once_get_right_answers(result_store, kind):
     """256 simultaneous clients, each with its own query, all get right answers."""
-    view = snapshot.open_newest(Path(result_store) / "snapshots", BASE)
+    view = things.open_newest(Path(result_store) / "snapshots", BASE)
     subjects = sorted({str(quad.subject) for quad in view.database if "<" in str(quad.subject)})
-    things = [subjects[number % len(subjects)] for number in range(MANY)]
+    subjects = [subjects[number % len(subjects)] for number in range(MANY)]
     if kind == "look-ups":
-        asked = [f"SELECT ?p ?o {{ GRAPH ?g {{ {one} ?p ?o }} }}" for one in things]
+        asked = [f"SELECT ?p ?o {{ GRAPH ?g {{ {one} ?p ?o }} }}" for one in subjects]
     else:
         counted = "SELECT ?p (COUNT(?o) AS ?n) {{ GRAPH ?g {{ {} ?p ?o }} }} GROUP BY ?p"
-        asked = [counted.format(one) for one in things]
+        asked = [counted.format(one) for one in subjects]
 
     async def ask(url):
         talks = await asyncio.gather(*(Talk(url).open() for _ in range(MANY)))
@@ -120,7 +120,7 @@ def test_answers_under_way_are_from_one_snapshot_each(tmp_path, monkeypatch):
         for number in range(3):
             await asyncio.to_thread(store.write, written(number))
             await asyncio.to_thread(store.publish_snapshot)
-            newest = snapshot.open_newest(folder / "snapshots", BASE).name
+            newest = things.open_newest(folder / "snapshots", BASE).name
             served = ""
             while served != newest:  # each answer comes from the running server
                 served = json.loads((await talk.get("/health"))[1])["snapshot"]

@@ -12,7 +12,7 @@ import pytest
 from kgbench.analysis import dialogue_search
 from kgbench.analysis.dialogue_search import SORTS, find_dialogues
 from kgbench.errors import QueryError
-from kgbench.pages.snapshot import MemoryView
+from kgbench.pages.things import MemoryView
 from kgbench.scores.selection import select
 from kgbench.serve import dialogue_lists
 from kgbench.serve.dialogue_lists import DialogueSearch, listed_dialogues

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from starlette.requests import Request
 
+from kgbench.serve.admission import Refused
 from kgbench.serve.graph_store import GraphStore
-from kgbench.serve.refusals import Refused
 from kgbench.serve.settings import Settings
 from kgbench.vocab import BASE, KGB
 

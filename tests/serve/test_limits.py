@@ -13,8 +13,8 @@ import pytest
 from starlette.requests import Request
 
 from kgbench.rdf import lexer
-from kgbench.serve.refusals import Refused
-from kgbench.serve.request_bodies import body
+from kgbench.serve.admission import Refused
+from kgbench.serve.requests import body
 from kgbench.serve.settings import Limits
 from tests.serve.conftest import asking
 from tests.serve.processes import eventually

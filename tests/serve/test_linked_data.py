@@ -13,7 +13,7 @@ import pytest
 from kgbench import resources
 from kgbench.pages import things
 from kgbench.pages.rendering import local
-from kgbench.pages.snapshot import MemoryView
+from kgbench.pages.things import MemoryView
 from kgbench.rdf import queries
 from kgbench.vocab import BASE, KGB, PREFIXES, RDFS
 from tests.serve import stores

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgbench.serve import linked_data
+from kgbench.serve import graph_store
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH")
 PATHS = (
@@ -115,7 +115,7 @@ def test_own_failure_is_told_without_its_cause(client, monkeypatch):
     def broken(*_):
         raise LookupError("a secret of the server")
 
-    monkeypatch.setattr(linked_data, "resolve", broken)
+    monkeypatch.setattr(graph_store, "resolve", broken)
     response = client.get("/run/1")
     assert response.status_code == 500
     assert response.text == "the server failed on this request; its log says more\n"

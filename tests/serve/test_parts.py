@@ -10,13 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgbench.pages import drawing
-from kgbench.serve import request_parsing
-from kgbench.serve.admission import admit
+from kgbench.pages import rendering
+from kgbench.serve import requests
+from kgbench.serve.admission import Refused, admit
 from kgbench.serve.formats import Format, negotiate
-from kgbench.serve.refusals import Refused
-from kgbench.serve.request_bodies import is_deeper
-from kgbench.serve.request_parsing import with_dataset
+from kgbench.serve.requests import is_deeper, with_dataset
 from kgbench.serve.worker import Counter
 
 MEDIA = ("application/json", "text/csv", "text/html")
@@ -65,7 +63,7 @@ def test_accept_headers_as_the_standard_reads_them(header, expected):
 def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
     """Any bytes lead to an operation or to a client error."""
     try:
-        request_parsing.parse_request(method, url_query, content_type, sent)
+        requests.parse_request(method, url_query, content_type, sent)
     except Refused as refused:
         assert 400 <= refused.status < 500
 
@@ -73,24 +71,24 @@ def test_any_request_is_read_or_refused(method, url_query, content_type, sent):
 @pytest.mark.parametrize(
     ("media", "url_query", "sent", "status", "words"),
     [
-        (request_parsing.FORM, b"query=ASK{}", b"query=ASK{}", 400, "in the form only"),
-        (request_parsing.FORM, b"update=DROP+ALL", b"query=ASK{}", 400, "in the form only"),
-        (request_parsing.FORM, b"", b"query=ASK{}&update=DROP+ALL", 400, "in the form only"),
-        (request_parsing.FORM, b"", b"format=csv", 400, "neither a query nor an update"),
-        (request_parsing.FORM, b"", b"query=%ff", 400, "the form is not URL-encoded UTF-8"),
-        (request_parsing.QUERY, b"query=ASK{}", b"ASK {}", 400, "in the body only"),
-        (request_parsing.UPDATE, b"update=DROP+ALL", b"DROP ALL", 400, "in the body only"),
-        (request_parsing.QUERY, b"", b"ASK {\xff}", 400, "the body is not UTF-8 at byte 5"),
-        (request_parsing.QUERY, b"", b"ASK {\0}", 400, "the query contains a NUL character"),
-        (request_parsing.UPDATE, b"using-graph-uri=no+iri", b"DROP ALL", 400, "is not an IRI"),
-        (request_parsing.QUERY, b"named-graph-uri=", b"ASK {}", 400, "is not an IRI"),
-        (f"{request_parsing.QUERY}; charset*{'9' * 5_000}=x", b"", b"ASK {}", 415, "send UTF-8"),
+        (requests.FORM, b"query=ASK{}", b"query=ASK{}", 400, "in the form only"),
+        (requests.FORM, b"update=DROP+ALL", b"query=ASK{}", 400, "in the form only"),
+        (requests.FORM, b"", b"query=ASK{}&update=DROP+ALL", 400, "in the form only"),
+        (requests.FORM, b"", b"format=csv", 400, "neither a query nor an update"),
+        (requests.FORM, b"", b"query=%ff", 400, "the form is not URL-encoded UTF-8"),
+        (requests.QUERY, b"query=ASK{}", b"ASK {}", 400, "in the body only"),
+        (requests.UPDATE, b"update=DROP+ALL", b"DROP ALL", 400, "in the body only"),
+        (requests.QUERY, b"", b"ASK {\xff}", 400, "the body is not UTF-8 at byte 5"),
+        (requests.QUERY, b"", b"ASK {\0}", 400, "the query contains a NUL character"),
+        (requests.UPDATE, b"using-graph-uri=no+iri", b"DROP ALL", 400, "is not an IRI"),
+        (requests.QUERY, b"named-graph-uri=", b"ASK {}", 400, "is not an IRI"),
+        (f"{requests.QUERY}; charset*{'9' * 5_000}=x", b"", b"ASK {}", 415, "send UTF-8"),
     ],
 )
 def test_what_can_be_no_operation_says_why(media, url_query, sent, status, words):
     """Ambiguous, missing and unreadable operations are refused with the reason."""
     with pytest.raises(Refused, match=words) as refused:
-        request_parsing.parse_request("POST", url_query, media, sent)
+        requests.parse_request("POST", url_query, media, sent)
     assert status == refused.value.status
 
 
@@ -233,12 +231,12 @@ def test_dataset_enters_an_update(update, expected):
 def test_box_and_compass_have_places():
     """Values from 0 to 1 are inside the drawing; others are not drawn."""
     names = ("minimum", "q1", "median", "q3", "maximum", "mean")
-    box = drawing.box(dict(zip(names, (0.0, 0.25, 0.5, 0.75, 1.0, 0.5), strict=True)))
+    box = rendering.box(dict(zip(names, (0.0, 0.25, 0.5, 0.75, 1.0, 0.5), strict=True)))
 
     assert list(box[:5]) == sorted(box[:5])
-    assert drawing.box(dict.fromkeys(names, 2.0)) is None
-    spokes = drawing.spokes([("a", 1.0), ("b", None), ("c", 0.5)])
-    assert drawing.outline(spokes).count("M") == 2
-    assert not drawing.outline(spokes).endswith("Z")
-    assert drawing.outline(drawing.spokes([("a", 1.0), ("b", 0.2), ("c", 0.5)])).endswith("Z")
+    assert rendering.box(dict.fromkeys(names, 2.0)) is None
+    spokes = rendering.spokes([("a", 1.0), ("b", None), ("c", 0.5)])
+    assert rendering.outline(spokes).count("M") == 2
+    assert not rendering.outline(spokes).endswith("Z")
+    assert rendering.outline(rendering.spokes([("a", 1.0), ("b", 0.2), ("c", 0.5)])).endswith("Z")
     assert json.dumps(spokes)

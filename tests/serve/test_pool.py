@@ -16,13 +16,12 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench.errors import StoreError
-from kgbench.serve import analysis_cache, pool, service
-from kgbench.serve.analysis_cache import AnalysisCache
+from kgbench.serve import analysis_pages, pool, service
+from kgbench.serve.admission import Refused
+from kgbench.serve.analysis_pages import AnalysisCache
 from kgbench.serve.pool import Answer, Pool
-from kgbench.serve.refusals import Refused
-from kgbench.serve.service import Service
+from kgbench.serve.service import Service, SnapshotFollower
 from kgbench.serve.settings import Limits, Settings
-from kgbench.serve.snapshot_follower import SnapshotFollower
 from kgbench.vocab import BASE, KGB
 from tests.serve import stores
 from tests.serve.processes import eventually, is_running
@@ -296,7 +295,7 @@ def test_result_of_an_old_snapshot_is_not_kept():
 
 def test_results_do_not_fill_the_memory(monkeypatch):
     """Of many results few are kept, the newest among them."""
-    monkeypatch.setattr(analysis_cache, "_KEPT", 3)
+    monkeypatch.setattr(analysis_pages, "_KEPT", 3)
 
     async def work():
         pool = Answering()

@@ -8,13 +8,12 @@ import logging
 
 import pytest
 
-from kgbench.pages import snapshot
-from kgbench.pages.snapshot import MemoryView
-from kgbench.pages.things import label
+from kgbench.pages import things
+from kgbench.pages.things import MemoryView, label
 from kgbench.scores import catalogue
 from kgbench.serve import service
-from kgbench.serve.analysis_cache import AnalysisCache
-from kgbench.serve.refusals import Refused
+from kgbench.serve.admission import Refused
+from kgbench.serve.analysis_pages import AnalysisCache
 from kgbench.serve.service import Service
 from kgbench.serve.settings import Settings
 from kgbench.store import open_store
@@ -130,7 +129,7 @@ def test_what_was_asked_for_is_computed_for_the_next_snapshot():
 
 def test_names_are_read_once_from_a_snapshot(result_store, monkeypatch):
     """Names are read once per snapshot, and each time from a store; callers get copies."""
-    opened = snapshot.open_newest(result_store / "snapshots", BASE)
+    opened = things.open_newest(result_store / "snapshots", BASE)
     read = []
 
     @cache_per_snapshot
@@ -150,7 +149,7 @@ def test_names_are_read_once_from_a_snapshot(result_store, monkeypatch):
 def test_labels_are_those_of_the_database(result_store, monkeypatch):
     """Cached labels of a snapshot are those of the database, within the limit."""
     monkeypatch.setattr("kgbench.pages.things._MOST_LABELS", 3)
-    opened = snapshot.open_newest(result_store / "snapshots", BASE)
+    opened = things.open_newest(result_store / "snapshots", BASE)
     memory = MemoryView(opened.database, BASE)
     subjects = sorted({q.subject.value for q in opened.database if "<" in str(q.subject)})
     assert [label(opened, one) for one in subjects] == [label(memory, one) for one in subjects]

@@ -9,8 +9,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.pages import runs
-from kgbench.pages.board import asked
-from kgbench.pages.snapshot import MemoryView
+from kgbench.pages.score_tables import asked
+from kgbench.pages.things import MemoryView
 from kgbench.record import reading
 from kgbench.serve.analyses import ANALYSES
 from kgbench.store import open_store

@@ -6,9 +6,8 @@ from __future__ import annotations
 import pytest
 
 from kgbench.pages import runs
-from kgbench.pages.board import bar, heat
-from kgbench.pages.snapshot import MemoryView
-from kgbench.pages.times import day, moment, seconds_between
+from kgbench.pages.score_tables import bar, heat
+from kgbench.pages.things import MemoryView, day, moment, seconds_between
 from kgbench.vocab import BASE
 from tests.serve import stores
 from tests.support.analysis_store import GraphStore

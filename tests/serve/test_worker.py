@@ -10,7 +10,7 @@ import pytest
 
 from kgbench.children import lockdown
 from kgbench.serve import worker
-from kgbench.serve.snapshot_follower import SnapshotFollower
+from kgbench.serve.service import SnapshotFollower
 from kgbench.vocab import BASE, KGB
 
 SELECT = f"SELECT ?r {{ GRAPH ?g {{ ?r a <{KGB.Run}> }} }}"

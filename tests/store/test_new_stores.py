@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
-from kgbench.doctor import storage
+from kgbench.doctor import environment
 from kgbench.errors import StoreError
 from kgbench.record import recovery
 from kgbench.store import (
@@ -111,7 +111,7 @@ def test_a_missing_lock_hides_no_store(place, tmp_path):
     (place / "lock").unlink()
     assert examination.check(place).problems == []
     (place / "lock").unlink()
-    assert all(one.state != storage.State.BROKEN for one in storage._embedded(place))
+    assert all(one.state != environment.State.BROKEN for one in environment._embedded(place))
     (place / "lock").unlink(missing_ok=True)
     assert call("store", "copy", place, tmp_path / "copy").exit_code == 0
     (place / "lock").unlink(missing_ok=True)

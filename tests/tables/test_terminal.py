@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kgbench.tables import Column, Kind, Table
-from kgbench.tables.rendering import as_terminal, render
-from kgbench.tables.terminal import Grid, render_terminal
+from kgbench.tables.rendering import Grid, as_terminal, render, render_terminal
 
 NAMES = st.text(st.sampled_from("ab-/ 語"), max_size=60).map(str.strip)
 NUMBERS = st.integers(-999, 99_999).map(str)

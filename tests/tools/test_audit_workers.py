@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from kgbench import __main__ as program
 from kgbench.cli import app
-from kgbench.cli.interruption import INTERRUPTED
+from kgbench.cli.commands import INTERRUPTED
 from kgbench.execution import pools
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor

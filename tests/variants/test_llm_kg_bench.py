@@ -4,7 +4,7 @@
 import json
 from collections import Counter
 
-from kgbench.analysis.references import references
+from kgbench.analysis.policies import references
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.on_variants import Variants
 from kgbench.execution.pools import executor

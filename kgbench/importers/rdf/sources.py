@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
 from kgbench.datasets import damage
 from kgbench.errors import ImportRefused, pip_install
+from kgbench.files import ZstandardFrames
 from kgbench.importers import archives
 from kgbench.importers.rdf.parsing import FORMATS, RdfFile
 from kgbench.net import web
@@ -40,7 +41,6 @@ MAX_SECONDS = 3_600.0
 """The default budget of one import (seconds)."""
 
 _CHUNK = 1 << 20
-_PACKED = 4 << 10  # bytes unpacked at once: a byte may give 32 kB
 _COMPRESSED = (".gz", ".zst")
 
 Fetch = Callable[[str, Path, int], None]
@@ -264,44 +264,6 @@ def _zstd(stream: IO[bytes], name: str) -> Iterator[Any]:
         yield io.BufferedReader(ZstandardFrames(stream), _CHUNK)
     except zstandard.ZstdError as error:
         raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
-
-
-class ZstandardFrames(io.RawIOBase):
-    """The content of successive Zstandard frames; an incomplete frame is an error."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        import zstandard
-
-        self._file = file
-        # A frame declares its window, which the decompressor keeps in memory: limit it.
-        self._new = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
-        self._frame = self._new()
-        self._begun = False
-        self._input = b""
-        self._waiting = memoryview(b"")
-
-    def readable(self) -> bool:
-        """Return ``True``."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read some content into ``buffer``; raise :class:`EOFError` if a frame is incomplete."""
-        while not self._waiting:
-            if not self._input:
-                self._input = self._file.read(_PACKED)
-            if not self._input:
-                if self._begun:
-                    raise EOFError("it is truncated")
-                return 0
-            self._waiting = memoryview(self._frame.decompress(self._input))
-            self._begun, self._input = True, b""
-            if self._frame.eof:
-                self._input = self._frame.unused_data
-                self._begun, self._frame = False, self._new()
-        number = min(len(buffer), len(self._waiting))
-        buffer[:number] = self._waiting[:number]
-        self._waiting = self._waiting[number:]
-        return number
 
 
 def _unpack_members(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import kgbench.api as kb
-from kgbench.cli.listening import Cors, Listening, QueryLimits
+from kgbench.cli.option_groups import Cors, Listening, QueryLimits
 
 PANEL = "Show to others"
 _OF_HTTP = frozenset(("host", "port", "public", "cors"))
@@ -52,7 +52,7 @@ def mcp(
         _refuse_given(context, frozenset(("store",)), "it cannot be used with --graph")
     if stdio:
         _refuse_given(context, _OF_HTTP, "it cannot be used with --stdio")
-    from kgbench.cli.messages import missing_package
+    from kgbench.cli.printing import missing_package
     from kgbench.store import default_location, embedded_only
 
     try:

@@ -34,10 +34,9 @@ from kgbench.plugins.agents import graph_tools
 from kgbench.plugins.agents.mcp_store import StoreTools
 from kgbench.serve.admission import DEEPEST
 from kgbench.serve.app import MethodRoute, SecurityMiddleware, application, refusal
-from kgbench.serve.authorisation import require_own_page
-from kgbench.serve.request_bodies import body, is_deeper
+from kgbench.serve.requests import body, is_deeper
 from kgbench.serve.service import Service
-from kgbench.serve.settings import Limits
+from kgbench.serve.settings import Limits, require_own_page
 from kgbench.serve.startup import run
 from kgbench.serve.startup import server as http_server
 from kgbench.tasks import catalogue, tool_prompts
@@ -232,7 +231,7 @@ class Endpoint:
             yield
 
     async def __call__(self, request: Request) -> Response:
-        """Answer one message; raises :class:`~kgbench.serve.refusals.Refused`."""
+        """Answer one message; raises :class:`~kgbench.serve.admission.Refused`."""
         if request.method != "POST":
             raise PageRefused(405, "send MCP messages by POST", {"Allow": self.methods})
         settings = self._settings

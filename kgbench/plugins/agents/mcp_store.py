@@ -16,7 +16,7 @@ from kgbench.api import Json, Outcome, PageRefused, Tool, ToolResult
 from kgbench.execution.query_terms import unknown_terms
 from kgbench.plugins.agents.graph_tools import arguments_schema
 from kgbench.rdf import queries
-from kgbench.serve.analysis_cache import AnalysisCache
+from kgbench.serve.analysis_pages import AnalysisCache
 from kgbench.serve.dialogue_lists import DialogueSearch
 from kgbench.serve.service import Service
 from kgbench.tool_calls import ToolOutcome

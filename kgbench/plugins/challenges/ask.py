@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 import kgbench.api as kb
-from kgbench.cli import completion
-from kgbench.cli.listening import TOKEN, Listening
-from kgbench.cli.messages import missing_package
-from kgbench.cli.option_groups import Budget, Permissions
+from kgbench.cli import options
+from kgbench.cli.option_groups import TOKEN, Budget, Listening, Permissions
+from kgbench.cli.printing import missing_package
 
 PANEL = "Show to others"
 CALL_TIMEOUT = 600.0  # seconds; the TEXT2SPARQL challenge of 2025 waits as long
@@ -29,7 +28,7 @@ def ask(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A model, as for run.", autocompletion=completion.models
+            metavar="MODEL", help="A model, as for run.", autocompletion=options.complete_models
         ),
     ],
     listening: Listening,

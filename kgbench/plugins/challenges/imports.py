@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.api import JsonOption, StoreOption
-from kgbench.cli.messages import count, report
-from kgbench.cli.progress import progress
+from kgbench.cli.printing import count, progress, report
 
 if TYPE_CHECKING:
     from kgbench.importers.load import Summary

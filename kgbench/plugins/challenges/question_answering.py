@@ -30,8 +30,8 @@ from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Limits, Spending
 from kgbench.plugins.challenges import question_files, questions
 from kgbench.rdf import digest
 from kgbench.serve.app import SecurityMiddleware
-from kgbench.serve.authorisation import require_own_page, require_token
-from kgbench.serve.request_bodies import wait_while_connected
+from kgbench.serve.requests import wait_while_connected
+from kgbench.serve.settings import require_own_page, require_token
 from kgbench.tasks import catalogue
 
 LONGEST: Final = 4_000

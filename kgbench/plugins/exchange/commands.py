@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from kgbench.api import ExportFile, ExportRun, ExportSource, grouped
-from kgbench.cli import completion, export_options, options
-from kgbench.cli.export_options import Credit, OutFolder
+from kgbench.cli import export, options
+from kgbench.cli.export import Credit, OutFolder
 
 
 class ProvFormat(StrEnum):
@@ -47,10 +47,10 @@ def llm_kg_bench(
     """
     from kgbench.plugins.exchange import llm_kg_bench as exporting
 
-    export_options.check_destination(out, json_=json_)
+    export.check_destination(out, json_=json_)
     records, unanswered = exporting.records(source.read(run))
-    export_options.write(export_options.indented_json(records), out)
-    export_options.report(out, {"records": len(records), "without_answer": unanswered}, json_=json_)
+    export.write(export.indented_json(records), out)
+    export.report_written(out, {"records": len(records), "without_answer": unanswered}, json_=json_)
 
 
 @grouped
@@ -61,7 +61,7 @@ def prov(
             metavar="[RUN|DIALOGUE]",
             help="A run's id, IRI or label, or a dialogue's IRI; default: the newest run that is "
             "not of judges.",
-            autocompletion=completion.runs,
+            autocompletion=options.complete_runs,
         ),
     ] = None,
     *,
@@ -73,14 +73,14 @@ def prov(
     json_: options.AsJson = False,
 ) -> None:
     """Export the provenance of a run or dialogue as PROV-N, PROV-JSON, PROV-XML or PROV-O."""
-    export_options.check_destination(out, json_=json_)
-    export_options.require_packages("prov", *(["lxml"] if form is ProvFormat.XML else []))
+    export.check_destination(out, json_=json_)
+    export.require_packages("prov", *(["lxml"] if form is ProvFormat.XML else []))
     from kgbench.plugins.exchange import prov_document
 
     results = source.read(name)
     document = prov_document.document(results, str(form))
-    export_options.write(prov_document.serialised(document, str(form)), out)
-    export_options.report(out, {"records": len(list(document.get_records()))}, json_=json_)
+    export.write(prov_document.serialised(document, str(form)), out)
+    export.report_written(out, {"records": len(list(document.get_records()))}, json_=json_)
 
 
 @grouped
@@ -93,14 +93,14 @@ def rocrate(
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as an RO-Crate 1.3: a folder, or an archive if the name ends in .zip."""
-    export_options.require_packages("rocrate")
+    export.require_packages("rocrate")
     from kgbench.plugins.exchange import ro_crate
 
     licence, creators = credit.licence_iri(), credit.agents()
     results = source.read(run)
     counts = {"files": ro_crate.write(results, folder, licence, creators)}
     counts["dialogues"] = len(results.dialogues)
-    export_options.report(folder, counts, json_=json_)
+    export.report_written(folder, counts, json_=json_)
 
 
 @grouped
@@ -118,7 +118,7 @@ def croissant(
     of_data, made_by = credit.licence_iri(), credit.agents()
     results = source.read(run)
     files = exporting.write(results, folder, of_data, made_by)
-    export_options.report(
+    export.report_written(
         folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_
     )
 
@@ -145,7 +145,7 @@ def notebook(
 
     results = source.read(run)
     files = exporting.write(results, folder, data)
-    export_options.report(
+    export.report_written(
         folder, {"files": len(files), "dialogues": len(results.dialogues)}, json_=json_
     )
 
@@ -175,19 +175,17 @@ def eee(
     json_: options.AsJson = False,
 ) -> None:
     """Export a run as records of Every Eval Ever 0.3: scores by model and task, without texts."""
-    export_options.require_packages("jsonschema")
+    export.require_packages("jsonschema")
     from kgbench import files
     from kgbench.plugins.exchange import every_eval_ever
 
     level = options.Redact.ANSWERS
-    results = export_options.read(
-        export_options.run_selection(run, pass_, level, unprotected), store
-    )
+    results = export.read(export.run_selection(run, pass_, level, unprotected), store)
     records = every_eval_ever.records(results, organisation, str(relation), datetime.now(UTC))
     every_eval_ever.check(records, schema)
     for path, record in records.items():
-        files.write(folder / path, export_options.indented_json(record))
-    export_options.report(folder, {"records": len(records)}, json_=json_)
+        files.write(folder / path, export.indented_json(record))
+    export.report_written(folder, {"records": len(records)}, json_=json_)
 
 
 def nanopublications(
@@ -213,12 +211,12 @@ def nanopublications(
 
     Nothing is sent to a server.
     """
-    from kgbench.cli.messages import count, missing_package
+    from kgbench.cli.printing import count, missing_package
     from kgbench.plugins.exchange import nanopublications as exporting
-    from kgbench.publish import description
+    from kgbench.publish import settings
 
-    author = description.agent(creator)
-    licence_iri = None if licence is None else description.licence(licence)
+    author = settings.agent(creator)
+    licence_iri = None if licence is None else settings.licence(licence)
     try:
         documents = dict(
             exporting.nanopublications(site, key, author, licence_iri, datetime.now(UTC))

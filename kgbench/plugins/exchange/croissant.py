@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kgbench.api import Json, OutgoingRun
 from kgbench.plugins.exchange.tables import FIELDS, scores_csv, statements, write_folder
-from kgbench.publish.description import Agent
+from kgbench.publish.settings import Agent
 
 _CONTEXT = Path(__file__).with_name("croissant-context.json")
 

@@ -25,8 +25,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from kgbench.api import ResourceError
 from kgbench.characters import without_bom
 from kgbench.errors import SignatureError
-from kgbench.publish.description import Agent
 from kgbench.publish.folder import contents
+from kgbench.publish.settings import Agent
 from kgbench.publish.signing import CLAIMS
 from kgbench.rdf.statements import moment, statements_about, type_statements
 from kgbench.signing.keys import private_key

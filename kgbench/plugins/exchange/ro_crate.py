@@ -16,7 +16,7 @@ from typing import Any
 
 from kgbench.api import KGB, RDFS, OutgoingRun
 from kgbench.plugins.exchange.tables import atomic_path, scores_csv, statements
-from kgbench.publish.description import Agent
+from kgbench.publish.settings import Agent
 from kgbench.rdf import digest
 from kgbench.vocab import PROV, SCHEMA
 

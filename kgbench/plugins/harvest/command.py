@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from kgbench.cli import options
-from kgbench.cli.interruption import end_after
+from kgbench.cli.commands import end_after
 
 PANEL = "Show to others"
 _FOLDER = Path("kgbench-sources")

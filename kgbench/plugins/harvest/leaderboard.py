@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import kgbench.api as kb
-from kgbench.analysis.standings import Standing, standings
+from kgbench.analysis.leaderboard import Standing, standings
 from kgbench.plugins.harvest import sources
 from kgbench.plugins.harvest.sources import HarvestedSource
 from kgbench.record import reading

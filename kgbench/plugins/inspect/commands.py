@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgbench.api import ExportRun, ExportSource, grouped
-from kgbench.cli import export_options, options
-from kgbench.cli.export_options import OutFolder
-from kgbench.cli.interruption import end_after
-from kgbench.cli.messages import count, report
+from kgbench.cli import options
+from kgbench.cli.commands import end_after
+from kgbench.cli.export import OutFolder, indented_json, report_written
+from kgbench.cli.printing import count, report
 
 if TYPE_CHECKING:
     from kgbench.importers.load import Summary
@@ -79,6 +79,6 @@ def export_logs(
     results = source.read(run)
     logs = export.logs(results)
     for name, log in logs.items():
-        files.write(folder / name, export_options.indented_json(log))
+        files.write(folder / name, indented_json(log))
     counts = {"logs": len(logs), "dialogues": sum(len(log["samples"]) for log in logs.values())}
-    export_options.report(folder, counts, json_=json_)
+    report_written(folder, counts, json_=json_)

@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from kgbench.api import PageRefused
 from kgbench.record.reviews import PSEUDONYM
-from kgbench.serve.authorisation import require_own_page
+from kgbench.serve.settings import require_own_page
 
 _DIGITS = 32  # of signatures
 _LONGEST = 200_000.0  # seconds; longer times of an open page are not recorded

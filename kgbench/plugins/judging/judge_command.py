@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import kgbench.api as kb
-from kgbench.cli import completion, options
-from kgbench.cli.messages import count, report
+from kgbench.cli import options
 from kgbench.cli.option_groups import Limits, Permissions
+from kgbench.cli.printing import count, report
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress
@@ -56,7 +56,7 @@ def judge(
         typer.Argument(
             metavar="RUN",
             help="The run to judge: its id, IRI or label. Default: the newest.",
-            autocompletion=completion.runs,
+            autocompletion=options.complete_runs,
         ),
     ] = None,
     rubric: Annotated[
@@ -72,7 +72,7 @@ def judge(
             "-m",
             metavar="SPEC",
             help="A judge model, such as openai:NAME@http://host/v1; repeatable.",
-            autocompletion=completion.models,
+            autocompletion=options.complete_models,
         ),
     ] = None,
     task: options.TaskGlobs = None,

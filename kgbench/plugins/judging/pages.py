@@ -26,7 +26,7 @@ from kgbench.plugins.judging.access import Access, Visitor
 from kgbench.plugins.judging.queue import Entry, ReviewQueue
 from kgbench.record.reviews import LONGEST_REASON, PSEUDONYM, Review
 from kgbench.serve.app import SecurityMiddleware
-from kgbench.serve.request_bodies import body
+from kgbench.serve.requests import body
 
 _HERE = Path(__file__).parent
 _SHARED = ("style.css", "reading.css")

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 import kgbench.api as kb
-from kgbench.cli import completion, options
-from kgbench.cli.listening import Listening
-from kgbench.cli.messages import count, report
-from kgbench.cli.tables import Form, write
+from kgbench.cli import options
+from kgbench.cli.option_groups import Listening
+from kgbench.cli.options import Form
+from kgbench.cli.printing import count, report, write
 from kgbench.plugins.judging.judge_command import JudgedGlobs, JudgedSample
 
 PANEL = "Judge again"
@@ -50,7 +50,7 @@ def review(
             "--run",
             metavar="RUN",
             help="The run to judge: its id, IRI or label. Default: the newest.",
-            autocompletion=completion.runs,
+            autocompletion=options.complete_runs,
         ),
     ] = None,
     task: options.TaskGlobs = None,
@@ -70,7 +70,7 @@ def review(
     """
     if context.invoked_subcommand is not None:
         return
-    from kgbench.cli.messages import missing_package
+    from kgbench.cli.printing import missing_package
     from kgbench.plugins.judging.planning import JudgingRequest
     from kgbench.record import reading
     from kgbench.record.judgements import rubric as rubric_of
@@ -118,7 +118,7 @@ def export(
         typer.Argument(
             metavar="RUN",
             help="The judged run: its id, IRI or label. Default: all.",
-            autocompletion=completion.runs,
+            autocompletion=options.complete_runs,
         ),
     ] = None,
     form: Annotated[

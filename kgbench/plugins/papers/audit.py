@@ -83,7 +83,7 @@ def audit(store: kb.Store, selection: kb.Selection) -> kb.Table:
 
 def _answers(store: kb.Store, selection: kb.Selection) -> Iterator[_Answer]:
     names = {m.iri: name for name, m in kb.policy(means.POLICY).answer_metrics.items()}
-    judged, _ = by_policies.read(store, selection)
+    judged, _ = by_policies.read_passes(store, selection)
     here = judged.get(means.POLICY, {})
     scores: dict[str, dict[str, float]] = defaultdict(dict)
     origins: dict[str, tuple[str, str]] = {}

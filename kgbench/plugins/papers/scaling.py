@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import kgbench.api as kb
+from kgbench.analysis.leaderboard import parts_of_set, standings_table
 from kgbench.analysis.registry import Arguments, Declared, Option, SetName
-from kgbench.analysis.standings import parts_of_set, standings_table
 from kgbench.nearest import nearest
 from kgbench.scores.catalogue import ModelRecord, own_records, recorded, records
 from kgbench.scores.declared import ScoreSet, score_set

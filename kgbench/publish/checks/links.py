@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.documents import Documents, url
-from kgbench.publish.file_reading import Unreadable, quads
+from kgbench.publish.dumps import Unreadable, quads
 
 _LINK = re.compile(r"""\s(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)')""")

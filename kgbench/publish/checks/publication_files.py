@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, ResourceError
-from kgbench.publish import file_reading
+from kgbench.publish import dumps
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.folder import contents, is_state
 from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE, SIGNED, SUMS
@@ -116,9 +116,9 @@ class PublicationFiles:
             graph = ox.NamedNode(f"urn:file:{name}")
             self._file_of[graph] = name
             try:
-                found = file_reading.quads(self.files[name]) if name in self.files else []
+                found = dumps.quads(self.files[name]) if name in self.files else []
                 stated += [ox.Quad(q.subject, q.predicate, q.object, graph) for q in found]
-            except file_reading.Unreadable as error:
+            except dumps.Unreadable as error:
                 self._unreadable(name, error)
         return stated
 
@@ -133,15 +133,15 @@ class PublicationFiles:
 
     def _dumps(self) -> list[Path]:
         """Return the dumps in the folder; no quad is in two of them."""
-        dumps = [
+        found = [
             path
             for name, path in self.files.items()
-            if name.rpartition("/")[0] == "data" and file_reading.parts(path)[0] == ".nq"
+            if name.rpartition("/")[0] == "data" and dumps.parts(path)[0] == ".nq"
         ]
-        return [path for path in dumps if not path.name.startswith("all.")] or dumps
+        return [path for path in found if not path.name.startswith("all.")] or found
 
     def _database(self, max_bytes: int) -> ox.Store:
-        if file_reading.refuse_large(self.dumps, self.password, max_bytes) < _LARGE:
+        if dumps.refuse_large(self.dumps, self.password, max_bytes) < _LARGE:
             return ox.Store()
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="kgbench-check-"))
         return ox.Store(folder)
@@ -151,10 +151,10 @@ class PublicationFiles:
         graphs_before = self._graphs()
         graph = ox.NamedNode(f"urn:file:{path.name}")
         try:
-            file_reading.load(self.quads, path, self.password, graph)
+            dumps.load(self.quads, path, self.password, graph)
         except PublicationRefused:
             self.unread.append(name)
-        except file_reading.Unreadable as error:
+        except dumps.Unreadable as error:
             self._unreadable(name, error)
         for added in self._graphs() - graphs_before:
             self._file_of[added] = name
@@ -186,7 +186,7 @@ def _folder(paths: list[Path]) -> Path | None:
     folders = [path for path in paths if path.is_dir()]
     if not folders:
         for path in paths:
-            if file_reading.parts(path)[0] not in file_reading.FORMATS:
+            if dumps.parts(path)[0] not in dumps.FORMATS:
                 raise ResourceError(
                     f"{path} is not an RDF file by its name: .nq, .trig, .ttl, .nt and .jsonld "
                     "are checked, also packed as .zst, .gz or .zip"

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kgbench.errors import KgbenchError
-from kgbench.publish import file_reading, redact
+from kgbench.publish import dumps, redact
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.documents import Documents
@@ -101,7 +101,7 @@ def _differing(
 def _unit(published: PublicationFiles, path: Path) -> tuple[str, Unit]:
     """Return a part of the data with its name, read from its dump."""
     name, triples, hasher = published.name(path), 0, hashlib.sha256()
-    with file_reading.opened(path, None) as content:
+    with dumps.opened(path, None) as content:
         for line in content:
             hasher.update(line)
             triples += not line.startswith(b"#")
@@ -112,7 +112,7 @@ def _unit(published: PublicationFiles, path: Path) -> tuple[str, Unit]:
 
 def _difference(path: Path, rebuilt_path: Path) -> str:
     """Describe the difference between a file and its rebuilt version."""
-    if file_reading.parts(path)[1] or path.stat().st_size > _LARGE:
+    if dumps.parts(path)[1] or path.stat().st_size > _LARGE:
         return "The content differs from what the dumps give."
     text, rebuilt = (
         file.read_text("utf-8", "replace").splitlines() for file in (path, rebuilt_path)

@@ -11,7 +11,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
-from kgbench.publish import file_reading
+from kgbench.publish import dumps
 from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.documents import OWN
@@ -137,7 +137,7 @@ class Signatures:
                     yield _untrusted(name, "the data differ from the signed data (RDFC-1.0)")
             except PublicationRefused:
                 continue  # reported among the unreadable files
-            except (file_reading.Unreadable, SignatureError) as error:
+            except (dumps.Unreadable, SignatureError) as error:
                 yield _untrusted(name, error)
 
     def _claims(self, listed: KeyList, iri: str) -> Iterator[Fault]:
@@ -150,7 +150,7 @@ class Signatures:
             except SignatureError as error:
                 yield _untrusted(name, error)
                 continue
-            if unsigned not in files or stated != set(file_reading.quads(files[unsigned])):
+            if unsigned not in files or stated != set(dumps.quads(files[unsigned])):
                 yield _untrusted(
                     name, f"the signed claim differs from the statements of {unsigned}"
                 )
@@ -159,10 +159,10 @@ class Signatures:
 def digest(path: Path, password: str | None) -> str:
     """Return the RDFC-1.0 digest of N-Quads.
 
-    Raises the same exceptions as :func:`kgbench.publish.file_reading.opened`.
+    Raises the same exceptions as :func:`kgbench.publish.dumps.opened`.
     """
-    file_reading.refuse_too_deep(path, password)
-    with file_reading.opened(path, password) as content:
+    dumps.refuse_too_deep(path, password)
+    with dumps.opened(path, password) as content:
         quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
         return canonical.digest(quads)
 

@@ -10,7 +10,7 @@ import pytest
 
 from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.pages.conversation import conversation, judgements
-from kgbench.pages.snapshot import MemoryView
+from kgbench.pages.things import MemoryView
 from kgbench.run_selection import newest_judgeable_run
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE, KGB

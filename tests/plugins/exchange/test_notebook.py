@@ -13,8 +13,7 @@ import pytest
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.plugins.exchange import notebook
-from kgbench.publish.description import DatasetDescription
-from kgbench.publish.settings import Settings
+from kgbench.publish.settings import DatasetDescription, Settings
 from kgbench.publish.site import publish
 from kgbench.rdf import queries
 from kgbench.store import open_reader

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kgbench.errors import PublicationRefused, StoreError
-from kgbench.exports.outgoing_run import ExportRequest, read
-from kgbench.exports.statement_index import StatementIndex
+from kgbench.exports.outgoing_run import ExportRequest, StatementIndex, read
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load

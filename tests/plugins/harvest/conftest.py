@@ -13,7 +13,7 @@ import pytest
 
 from kgbench.errors import SignatureError
 from kgbench.plugins.harvest.harvester import harvest
-from kgbench.publish import file_reading
+from kgbench.publish import dumps
 from kgbench.publish.checks.signatures import digest
 from kgbench.publish.signing import Signer
 from kgbench.signing import proofs
@@ -101,7 +101,7 @@ def tampered(group):
     import zstandard
 
     [path] = group.site.glob("data/run-*.nq.zst")
-    with file_reading.opened(path, None) as content:
+    with dumps.opened(path, None) as content:
         text = content.read().decode()
     path.write_bytes(zstandard.compress(text.replace("#double>", "#float>", 1).encode()))
     renew(group, path)

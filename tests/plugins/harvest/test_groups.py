@@ -15,7 +15,7 @@ import pytest
 from kgbench.errors import QueryError, ResourceError
 from kgbench.plugins.harvest import leaderboard, sources
 from kgbench.plugins.harvest.leaderboard import PublishedRun, _trusted_sources
-from kgbench.publish import file_reading
+from kgbench.publish import dumps
 from kgbench.signing.keys import SigningKey
 from kgbench.store import open_reader
 from tests.plugins.harvest.conftest import (
@@ -305,7 +305,7 @@ def copied(ada, into):
     (into / "bob").mkdir()
     (into / "bob" / "source.json").write_text(json.dumps(state))
     dump = into.parent / "copied.nq"
-    with file_reading.opened(ada.site / "data" / "all.nq.zst", None) as content:
+    with dumps.opened(ada.site / "data" / "all.nq.zst", None) as content:
         text = content.read().decode().replace("ada.example.org", "bob.example.org")
     dump.write_text(text)
     command("import", "rdf", dump, "--store", into / "bob" / "store")

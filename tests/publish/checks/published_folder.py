@@ -14,10 +14,8 @@ from typing import Any
 import pyoxigraph as ox
 import zstandard
 
-from kgbench.publish.addresses import DigestVeil
-from kgbench.publish.description import Agent, DatasetDescription
-from kgbench.publish.redaction import RedactionLevel
-from kgbench.publish.settings import Settings
+from kgbench.publish.redaction import DigestVeil, RedactionLevel
+from kgbench.publish.settings import Agent, DatasetDescription, Settings
 from kgbench.publish.site import publish
 from kgbench.secrets.publication_key import PublicationKey
 from kgbench.store.fragments import recorded_iri

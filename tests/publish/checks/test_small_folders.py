@@ -12,7 +12,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgbench.errors import PublicationRefused, ResourceError
-from kgbench.publish import file_reading
+from kgbench.publish import dumps
 from kgbench.publish.checks import (
     Report,
     check,
@@ -216,7 +216,7 @@ def test_dumps_that_unpack_to_too_much_are_not_checked(tmp_path: Path) -> None:
 def test_errors_of_readers_are_no_damage(tmp_path: Path) -> None:
     """An error of the code that reads a file's content is not reported as a damaged file."""
     (tmp_path / "a.nq").write_text("")
-    with pytest.raises(KeyError, match="mine"), file_reading.opened(tmp_path / "a.nq", None):
+    with pytest.raises(KeyError, match="mine"), dumps.opened(tmp_path / "a.nq", None):
         raise KeyError("mine")
 
 

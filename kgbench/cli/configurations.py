@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``kgbench init``: create a first configuration from options."""
+"""``kgbench init`` and ``kgbench validate``: write a first configuration, and check one."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from kgbench.cli import completion, options
-from kgbench.cli.messages import report
+from kgbench.cli import options
+from kgbench.cli.printing import count, report
+
+if TYPE_CHECKING:
+    from kgbench.config import Report
 
 T = TypeVar("T")
 
@@ -29,7 +33,7 @@ def init(
             "-m",
             metavar="SPEC",
             help="A model such as openai:NAME@http://host/v1; repeatable.",
-            autocompletion=completion.models,
+            autocompletion=options.complete_models,
         ),
     ] = None,
     task: options.TaskGlobs = None,
@@ -107,3 +111,43 @@ def _keys(models: Sequence[str]) -> dict[str, tuple[str, ...]]:
         elif service is not None and service.own is not None and setup.base_url is None:
             variables[spec] = service.keys
     return variables
+
+
+def validate(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="A configuration (YAML, JSON or Turtle).")
+    ],
+    *,
+    key_file: options.KeyFile = None,  # noqa: ARG001 - acts through its callback
+    json_: options.AsJson = False,
+) -> None:
+    """Check a configuration without running it.
+
+    Exits with 1 if the configuration is refused.
+    """
+    from kgbench import config as configurations
+
+    checked = configurations.check(config)
+    data = {
+        "accepted": not checked.findings,
+        **asdict(checked),
+        "requirements": [needed._asdict() for needed in checked.requirements],
+    }
+    report(data, _accepted(config, checked) if not checked.findings else (), json_=json_)
+    if checked.findings:
+        refused = f"refused: {count(len(checked.findings), 'finding')}"
+        for line in () if json_ else (*checked.findings, refused):
+            typer.echo(str(line), err=True)
+        raise typer.Exit(1)
+
+
+def _accepted(config: Path, checked: Report) -> Iterator[str]:
+    for note in (*checked.unavailable, *checked.requirements, *checked.lacking):
+        yield f"note: {note}"
+    per_case = " per case" if checked.per_case else ""
+    yield (
+        f"accepted: {config}: {count(checked.tasks, 'task')}, {count(checked.models, 'model')}, "
+        f"{count(checked.iterations, 'iteration')}{per_case}"
+    )
+    if checked.unavailable:
+        yield f"{len(checked.unavailable)} of them cannot be run here: `kgbench run` skips them"

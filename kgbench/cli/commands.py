@@ -1,24 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Help output: typer's, with words instead of Python types, and with rarer options apart.
+"""What all commands have beyond typer's: help for readers, groups of options, an end on Ctrl-C.
 
-Of a command with many options, ``--help`` shows those without a ``rich_help_panel``, and
-``--help-all`` the panels of the others, too.
+Help has words instead of Python types. Of a command with many options, ``--help`` shows those
+without a ``rich_help_panel``, and ``--help-all`` the panels of the others, too.
+
+Several commands share a group of options (:class:`Group`), a dataclass whose fields are typer
+options. A command decorated with :func:`grouped` declares a parameter of that type; the command
+line shows the fields instead.
+
+Native code reacts neither to Ctrl-C nor to a time limit before it returns. So commands that read
+what others made run in a child process, which this one ends: :func:`supervised`.
 """
 
 from __future__ import annotations
 
+import inspect
+import os
 import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 from collections import Counter
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import MISSING, fields
 from enum import Enum
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from kgbench.children import commands, lockdown
 
 _WIDEST, _NARROWEST = 100, 60
 _MANY = 9  # options that --help shows without panels
@@ -26,6 +42,15 @@ _EVERYTHING = "kgbench: --help-all"  # in the meta data of a context
 _CHOICES = 26  # characters; longer lists of choices stand in the help text
 
 _WORDS = {int: "N", float: "N", Path: "PATH"}
+INTERRUPTED = (
+    "kgbench: interrupted; stored data are consistent, and the same command can be repeated"
+)
+
+_READERS: Final = frozenset(("harvest", "import", "datasets"))  # of what others made
+_SUPERVISOR: Final = "KGBENCH_SUPERVISOR"  # the process that ends this one
+_PATIENCE: Final = 0.4  # seconds that a child has to end by itself after Ctrl-C
+_GRACE: Final = 0.5  # seconds beyond a time limit, in which a command may report it by itself
+_SHOW_CURSOR: Final = "\x1b[?25h"  # an ended progress bar leaves it hidden
 
 
 class _HelpFormat:
@@ -189,3 +214,130 @@ def _kind(param: Any) -> type:
     while get_args(annotation):  # list[...] or ... | None
         annotation = next(arg for arg in get_args(annotation) if arg is not NoneType)
     return annotation if isinstance(annotation, type) else str
+
+
+class Group:
+    """Base class of groups of options."""
+
+    __slots__ = ()
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace parameters of ``command`` that are groups by the options of the groups.
+
+    The result takes only keyword arguments, named after the options.
+    """
+    groups: dict[str, Any] = {}
+    flattened: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, Group):
+            groups[parameter.name] = parameter.annotation
+            flattened += _options(parameter.annotation)
+        else:
+            flattened.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def wrapper(**kwargs: Any) -> None:
+        for name, group in groups.items():
+            kwargs[name] = group(**{field.name: kwargs.pop(field.name) for field in fields(group)})
+        command(**kwargs)
+
+    wrapper.__signature__ = inspect.Signature(flattened)  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _options(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    return [
+        inspect.Parameter(
+            field.name,
+            kind,
+            default=empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+class Commands(GroupWithHelp):
+    """The group of all commands; it turns Ctrl-C into one line and exit code 130.
+
+    Commands let :class:`KeyboardInterrupt` pass. To stay consistent, they write the statement that
+    makes their other writes count last, and atomically.
+    """
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments of the command line."""
+        with _interruption_reported():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that ``ctx`` names."""
+        with _interruption_reported():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _interruption_reported() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(INTERRUPTED, err=True)
+        raise typer.Exit(130) from None
+
+
+def supervised(words: Sequence[str]) -> int | None:
+    """Run the command line ``words`` in a child if it reads what others made.
+
+    Returns its exit code, or ``None`` if this process is to run the command. On Ctrl-C the child
+    has a moment to end by itself. Its temporary files are removed however it ends.
+    """
+    if _is_supervised():
+        lockdown.die_with_parent(os.getppid())
+        return None
+    reads = bool(words) and (words[0] in _READERS or (words[0] == "publish" and "--check" in words))
+    if not reads:
+        return None
+    with tempfile.TemporaryDirectory(prefix="kgbench-", ignore_cleanup_errors=True) as scratch:
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        environment = {"PYTHONPATH": path, "TMPDIR": scratch, _SUPERVISOR: str(os.getpid())}
+        child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            commands.command("kgbench", *words), env=os.environ | environment
+        )
+        try:
+            return _exit_code(child.wait())
+        except KeyboardInterrupt:
+            return _interrupted(child)
+
+
+def end_after(seconds: float) -> None:
+    """End a supervised command ``seconds`` from now, whatever it does."""
+    if _is_supervised():
+        signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)
+
+
+def _is_supervised() -> bool:
+    return os.environ.get(_SUPERVISOR) == str(os.getppid())
+
+
+def _interrupted(child: subprocess.Popen[bytes]) -> int:
+    try:
+        return _exit_code(child.wait(_PATIENCE))
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+    _report(INTERRUPTED)
+    return 130
+
+
+def _exit_code(status: int) -> int:
+    """Return the exit code for the status of a child; report its end at the time limit."""
+    if status == -signal.SIGALRM:
+        _report("kgbench: the time limit is over, and nothing was half written: raise --seconds")
+        return 1
+    return status if status >= 0 else 128 - status
+
+
+def _report(message: str) -> None:
+    typer.echo(f"{_SHOW_CURSOR if sys.stderr.isatty() else ''}{message}", err=True)

@@ -1,30 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing of operations and graphs that clients send.
+"""Reading of what clients send: bodies within limits, operations and graphs.
 
-All functions are pure, take linear time, and return values that JSON can express: small requests
-are parsed in the server's event loop, all others by a worker (see
+Functions that parse are pure, take linear time, and return values that JSON can express: small
+requests are parsed in the server's event loop, all others by a worker (see
 :class:`kgbench.serve.service.RequestReaders`).
 """
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import pyoxigraph as ox
+from starlette.requests import ClientDisconnect, Request
 
 from kgbench.characters import BOM, without_bom
 from kgbench.rdf import lexer, query_errors
 from kgbench.rdf.lexer import Kind, Token
 from kgbench.serve import formats
-from kgbench.serve.admission import DEEPEST, TOKENS, Admitted, admit
-from kgbench.serve.refusals import Refused
-from kgbench.serve.request_bodies import is_deeper
+from kgbench.serve.admission import DEEPEST, TOKENS, Admitted, Refused, admit
+from kgbench.serve.settings import Limits
 
+# Tokens that open or close a level, for which parsers need stack space: brackets in JSON, triple
+# terms in Turtle. Strings and comments are matched completely and do not count.
+_JSON = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
+_TERMS = re.compile(
+    rb"""
+      \"\"\"(?:[^"\\]++|\\.|"{1,2}+(?!"))*+\"\"\"
+    | '''(?:[^'\\]++|\\.|'{1,2}+(?!'))*+'''
+    | "(?:[^"\\\n\r]++|\\.)*+"
+    | '(?:[^'\\\n\r]++|\\.)*+'
+    | <[^<>"{}|^`\x00-\x20]*+>   # IRIs may contain quotes and number signs
+    | \#[^\n\r]*+
+    | \\.                        # so may prefixed names, escaped
+    | (<<) | (>>)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 MOST_FIELDS = 1_000
 FORM = "application/x-www-form-urlencoded"
 QUERY = "application/sparql-query"
@@ -34,6 +52,72 @@ _LONGEST_TYPE = 1_000  # characters of a Content-Type; the parser of email takes
 _UPDATE_TOKENS = 300_000  # of an update; INSERT DATA can be long
 _SILENT = (Kind.BLANK, Kind.COMMENT)
 _LARGEST = 64 << 20  # characters of the triples of one request
+
+
+def is_deeper(data: bytes, levels: int, *, json: bool) -> bool:
+    """Return whether a JSON or Turtle document is nested deeper than ``levels``.
+
+    >>> is_deeper(b'{"a": [{"b": "[[["}]}', 2, json=True), is_deeper(b"[[", 2, json=True)
+    (True, False)
+    >>> is_deeper(b"<a> <b> '<< <<' .", 1, json=False), is_deeper(b"<<( <<( ", 1, json=False)
+    (False, True)
+    """
+    level = 0
+    for match in (_JSON if json else _TERMS).finditer(data):
+        if match[1]:
+            level += 1
+            if level > levels:
+                return True
+        elif match[2] and level:
+            level -= 1
+    return False
+
+
+async def body(request: Request, limits: Limits) -> bytes:
+    """Read the body of a request; raises 413 if it is too large and 408 if it is too slow."""
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced[:20]) > limits.request_bytes:
+        raise _too_large(limits)
+    pieces = bytearray()
+    try:
+        async with asyncio.timeout(limits.request_seconds):
+            async for piece in request.stream():
+                pieces += piece
+                if len(pieces) > limits.request_bytes:
+                    raise _too_large(limits)
+    except TimeoutError:
+        raise Refused(408, "the request body arrived too slowly", {"Connection": "close"}) from None
+    except ClientDisconnect:
+        raise Refused(400, "the request ended early") from None
+    return bytes(pieces)
+
+
+async def wait_while_connected(request: Request, task: asyncio.Task[Any]) -> None:
+    """Wait until ``task`` is done; cancel it and raise 408 if the client disconnects before."""
+    disconnected = asyncio.create_task(_wait_for_disconnect(request))
+    try:
+        await asyncio.wait({task, disconnected}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        disconnected.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+    if task.cancelled():
+        raise Refused(408, "the client has disconnected")
+
+
+async def _wait_for_disconnect(request: Request) -> None:
+    """Wait until the client of a request disconnects."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _too_large(limits: Limits) -> Refused:
+    return Refused(
+        413,
+        f"the request's body is larger than {limits.request_bytes} bytes",
+        {"Connection": "close"},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +244,7 @@ def operation(sent: RawRequest, base: str, max_tokens: int = TOKENS) -> Prepared
 
     If the client may write, an update gets ``base`` for relative IRIs and is tried on an empty
     store, so that hostile text meets the engine's parser in this process first. Raises
-    :class:`~kgbench.serve.refusals.Refused`, and
+    :class:`~kgbench.serve.admission.Refused`, and
     :class:`~kgbench.rdf.lexer.TooManyTokens` if a query has more than ``max_tokens``.
     """
     _check_type(sent.content_type)
@@ -185,7 +269,7 @@ def operation(sent: RawRequest, base: str, max_tokens: int = TOKENS) -> Prepared
 def triples(content_type: str, body: bytes, base: str) -> str:
     """Parse a serialised graph and return its triples as N-Triples, with renamed blank nodes.
 
-    Raises :class:`~kgbench.serve.refusals.Refused`: 415 for unsupported media types, 400 with the
+    Raises :class:`~kgbench.serve.admission.Refused`: 415 for unsupported media types, 400 with the
     parser's message, 413 if the triples are much larger than the body.
     """
     _check_type(content_type)
@@ -245,7 +329,7 @@ def prepare_update(operation: Operation, base: str) -> str:
     """Return the text of an update with a base and the request's dataset, without remote access.
 
     The first line is the base with the known prefixes that the update uses undeclared.
-    Raises :class:`~kgbench.serve.refusals.Refused`, and
+    Raises :class:`~kgbench.serve.admission.Refused`, and
     :class:`~kgbench.rdf.lexer.TooManyTokens` beyond :data:`_UPDATE_TOKENS`.
     """
     text = operation.text

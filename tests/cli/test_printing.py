@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of commands besides their results: versions, progress, counts, missing packages."""
+"""What commands print besides results: versions, progress, waits, counts, missing packages."""
 
 from __future__ import annotations
 
 import importlib.util
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
 import kgbench as package
 from kgbench.analysis.run_totals import duration
-from kgbench.cli import import_
-from kgbench.cli.progress import progress
-from kgbench.cli.tables import Form, write
+from kgbench.cli import app, import_
+from kgbench.cli.options import Form
+from kgbench.cli.printing import progress, write
 from kgbench.engine.session import Wait
 from kgbench.errors import ResourceError, pip_install
 from kgbench.importers.rdf.loading import Summary
@@ -25,12 +28,17 @@ from kgbench.importers.rdf.sources import Origin
 from kgbench.store import open_store
 from kgbench.tables import Column, Kind, Table
 from kgbench.tasks import catalogue
+from tests.connectors import KEY
 from tests.store.in_process import InProcess
 from tests.support.analysis_store import owned
 from tests.support.commands import kgbench
+from tests.support.servers import scripts
+from tests.support.servers.loopback import LoopbackServer
+from tests.support.servers.openai_server import OpenAISpeech
 from tests.support.stores import copied
 
 SITE = ("--base", "http://example.org/results/", "--processes", "1")
+TASK = "RdfConnectionExplainStatic-turtle"
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +118,7 @@ def test_on_a_terminal_marks_are_bold(monkeypatch, colour, shown):
 def test_on_a_terminal_progress_is_a_bar_that_goes_away(monkeypatch, total):
     """The bar shows the progress with its note, and disappears at the end."""
     terminal, clock = Terminal(), SimpleNamespace(monotonic=lambda: 5.0)
-    monkeypatch.setattr("kgbench.cli.progress.time", clock)  # whose animation is off meanwhile
+    monkeypatch.setattr("kgbench.cli.printing.time", clock)  # whose animation is off meanwhile
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     with progress("judging", total) as advance:
@@ -147,7 +155,7 @@ def test_lines_tell_of_each_wait_once(monkeypatch, capsys):
     """At most one wait in ten seconds has a line (a much longer one does); short ones have none."""
     now = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("kgbench.cli.progress.time", clock)
+    monkeypatch.setattr("kgbench.cli.printing.time", clock)
     monkeypatch.setattr("kgbench.engine.session.time", clock)
     with progress("run", 7) as advance:
         for now[0], until in ((0, 0.5), (1, 3), (1, 3), (3, 6), (4, 600), (20, 590), (610, 612)):
@@ -293,3 +301,66 @@ def test_the_name_of_a_file_decides_its_format(scores, tmp_path, name, start):
 
     assert (tmp_path / name).read_bytes().decode("latin-1").startswith(start)
     assert (tmp_path / f"b-{name}").read_text().startswith("{")
+
+
+def patient(*, after):
+    """Return a server that answers the first call, and rate-limits all others."""
+    limited = scripts.Behaviour(scripts.RATE_LIMIT, retry_after=after)
+    script = scripts.sequence(scripts.ANSWER, limited)
+    return LoopbackServer(OpenAISpeech(echo_key=True), script=script)
+
+
+def words(server, store):
+    """Return the arguments of a run of two dialogues on a server."""
+    spec = f"openai:small@{server.root}"
+    return ["run", "--store", str(store), "--task", TASK, "-n", "2", "-c", "1", "--model", spec]
+
+
+def test_a_line_says_what_is_waited_for(tmp_path, monkeypatch):
+    """Without a terminal, one line names status, host and seconds, and no key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with patient(after="2") as server:
+        done = CliRunner().invoke(app, words(server, tmp_path / "store"))
+        host = server.root.removeprefix("http://")
+
+    assert done.exit_code == 0
+    waits = [line for line in done.stderr.splitlines() if "waiting: " in line]
+    assert len(waits) == 1
+    assert waits[0].endswith(f": waiting: 429 from {host}, next attempt in 2 s")
+    assert KEY not in done.output
+
+
+def test_a_terminal_shows_a_live_line(tmp_path):
+    """On a terminal the line counts down, and disappears."""
+    pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+    environment = {**os.environ, "OPENAI_API_KEY": KEY, "TERM": "xterm", "COLUMNS": "100"}
+    with patient(after="3") as server:
+        above, below = pty.openpty()
+        command = [sys.executable, "-m", "kgbench", *words(server, tmp_path / "store")]
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=below
+        ) as run:
+            os.close(below)
+            said = _read(above)
+        host = server.root.removeprefix("http://")
+
+    assert run.returncode == 0, said
+    seconds = re.findall(rf"waiting: 429 from {re.escape(host)}, next attempt in (\d) s", said)
+    assert seconds[0] == "3"
+    assert set(seconds) >= {"3", "2", "1"}
+    assert KEY not in said
+    assert "waiting" not in said.rpartition("\x1b[2K")[2]
+
+
+def _read(terminal):
+    """Return the output of a pseudo-terminal until its other end is closed."""
+    said = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # raised on Linux when the other end is closed
+            piece = b""
+        if not piece:
+            os.close(terminal)
+            return said.decode("utf-8", "replace")
+        said += piece

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from kgbench.config.names import suites_of_judgements
 from kgbench.errors import TaskError
 from kgbench.nearest import nearest
 from kgbench.record import reading
@@ -27,19 +26,6 @@ class Selection:
         return _matches(task, self.tasks) and (
             _matches(model, self.models) or _matches(model.partition(":")[2], self.models)
         )
-
-
-def newest_judgeable_run(store: Store) -> RunInfo:
-    """Return the newest run that is not a run of judges.
-
-    Raises :class:`~kgbench.errors.TaskError` if there is none, and
-    :class:`~kgbench.errors.StoreError` for a store without runs.
-    """
-    reading.find_run(store, None)
-    for run in reading.runs(store):
-        if run.suite not in suites_of_judgements():
-            return run
-    raise TaskError(f"the store {store.location} holds no run of models, only of judges")
 
 
 def select_runs(store: Store, runs: Sequence[RunInfo], selection: Selection) -> list[RunInfo]:

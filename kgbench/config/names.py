@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-import pyoxigraph as ox
-
 from kgbench import connectors
 from kgbench.errors import TaskError
 from kgbench.nearest import nearest
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCTERMS, KGB, SH, SKOS, XSD
-
-_TRUE = ox.Literal(value=True)
 
 
 def task_classes() -> Mapping[str, str]:
@@ -122,13 +118,6 @@ def suites_of_results() -> Mapping[str, str]:
         for suite in declared.instances(KGB.Suite)
         if (importer := declared.text(suite, KGB.importer)) is not None
     }
-
-
-@cache
-def suites_of_judgements() -> frozenset[str]:
-    """Return the IRIs of the suites of runs of judge models."""
-    declared = shipped("ontology", "suites.ttl")
-    return frozenset(suite.value for suite in declared.subjects(KGB.judgements, _TRUE))
 
 
 @cache

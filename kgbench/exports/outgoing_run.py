@@ -27,8 +27,7 @@ from kgbench.record import reading
 from kgbench.record.dialogues import StoredDialogues
 from kgbench.record.reading import PassInfo, RunInfo
 from kgbench.record.schema import disclosed, required
-from kgbench.run_selection import newest_judgeable_run
-from kgbench.scores.selection import FIRST, LATEST
+from kgbench.scores.selection import FIRST, LATEST, newest_judgeable_run
 from kgbench.store.protocol import Store
 from kgbench.vocab import KGB, PROV, RDF, SKOS
 

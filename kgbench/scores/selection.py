@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from kgbench.config.names import suites_of_judgements, suites_of_results
-from kgbench.errors import QueryError
+import pyoxigraph as ox
+
+from kgbench.config.names import suites_of_results
+from kgbench.errors import QueryError, TaskError
 from kgbench.rdf import queries
+from kgbench.rdf.declared import shipped
 from kgbench.rdf.queries import Query
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
@@ -17,7 +21,7 @@ from kgbench.scores import catalogue
 from kgbench.store.protocol import Store
 from kgbench.store.reader import cache_per_snapshot
 from kgbench.tables import Value
-from kgbench.vocab import BASE
+from kgbench.vocab import BASE, KGB
 
 FIRST = "first"
 LATEST = "latest"
@@ -191,6 +195,28 @@ def find_run(store: Store, name: str) -> RunInfo:
     Raises :class:`~kgbench.errors.StoreError`, which lists the existing runs.
     """
     return _runs(store).get(name) or reading.find_run(store, name)
+
+
+def newest_judgeable_run(store: Store) -> RunInfo:
+    """Return the newest run that is not a run of judges.
+
+    Raises :class:`~kgbench.errors.TaskError` if there is none, and
+    :class:`~kgbench.errors.StoreError` for a store without runs.
+    """
+    reading.find_run(store, None)
+    for run in reading.runs(store):
+        if run.suite not in suites_of_judgements():
+            return run
+    raise TaskError(f"the store {store.location} holds no run of models, only of judges")
+
+
+@cache
+def suites_of_judgements() -> frozenset[str]:
+    """Return the IRIs of the suites of runs of judge models."""
+    declared = shipped("ontology", "suites.ttl")
+    return frozenset(
+        suite.value for suite in declared.subjects(KGB.judgements, ox.Literal(value=True))
+    )
 
 
 @cache_per_snapshot

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kgbench.api import Store, Task, TaskError
-from kgbench.config.names import suites_of_judgements
 from kgbench.model import Metric
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo, ScoredEvaluation
 from kgbench.reevaluation.run_passes import first_pass
 from kgbench.run_selection import Selection
+from kgbench.scores.selection import suites_of_judgements
 from kgbench.tasks import catalogue
 
 BEST_SCORE = 1 - 1e-9  # scores from this value count as 1, to tolerate rounding

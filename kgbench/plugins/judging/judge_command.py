@@ -129,7 +129,8 @@ def judge(
     from kgbench.plugins.judging.planning import JudgingRequest, judging_plan, judging_questions
     from kgbench.record import reading
     from kgbench.record.judgements import rubric as rubric_called
-    from kgbench.run_selection import Selection, newest_judgeable_run
+    from kgbench.run_selection import Selection
+    from kgbench.scores.selection import newest_judgeable_run
     from kgbench.store import open_existing
 
     if rubric is None and (run is not None or model or task or judged):

@@ -74,7 +74,8 @@ def review(
     from kgbench.plugins.judging.planning import JudgingRequest
     from kgbench.record import reading
     from kgbench.record.judgements import rubric as rubric_of
-    from kgbench.run_selection import Selection, newest_judgeable_run
+    from kgbench.run_selection import Selection
+    from kgbench.scores.selection import newest_judgeable_run
     from kgbench.store import default_location, embedded_only, open_existing
     from kgbench.store.publication_keys import publication_key
 

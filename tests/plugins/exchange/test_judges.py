@@ -11,7 +11,7 @@ import pytest
 from kgbench.exports.outgoing_run import ExportRequest, read
 from kgbench.pages.conversation import conversation, judgements
 from kgbench.pages.things import MemoryView
-from kgbench.run_selection import newest_judgeable_run
+from kgbench.scores.selection import newest_judgeable_run
 from kgbench.store import open_reader, open_store
 from kgbench.vocab import BASE, KGB
 from tests.support.commands import printed as call

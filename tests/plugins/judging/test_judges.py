@@ -19,8 +19,8 @@ from kgbench.plugins.judging.dialogues import judgeable_dialogues
 from kgbench.plugins.judging.planning import Piece, prompt, task_of
 from kgbench.record import reading
 from kgbench.record.judgements import KINDS, rubric, rubrics
-from kgbench.run_selection import Selection, newest_judgeable_run
-from kgbench.scores.selection import select
+from kgbench.run_selection import Selection
+from kgbench.scores.selection import newest_judgeable_run, select
 from kgbench.store import open_store
 from tests.support.judge_runs import ask, exercises, judged_run
 from tests.support.validation import assert_conforms

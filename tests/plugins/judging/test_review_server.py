@@ -17,7 +17,7 @@ from kgbench.plugins.judging.planning import JudgingRequest
 from kgbench.plugins.judging.queue import ReviewQueue
 from kgbench.record import reviews as record
 from kgbench.record.judgements import rubric
-from kgbench.run_selection import newest_judgeable_run
+from kgbench.scores.selection import newest_judgeable_run
 from kgbench.serve.settings import Settings
 from kgbench.store import open_store
 from tests.serve.stores import HOSTILE

@@ -23,8 +23,8 @@ from kgbench.plugins.judging.review_files import from_csv, import_reviews
 from kgbench.record import reading
 from kgbench.record import reviews as record
 from kgbench.record.judgements import rubric, verdicts_about
-from kgbench.run_selection import Selection, newest_judgeable_run
-from kgbench.scores.selection import select
+from kgbench.run_selection import Selection
+from kgbench.scores.selection import newest_judgeable_run, select
 from kgbench.store import open_store
 from kgbench.vocab import BASE
 from tests.support.judge_runs import ask, judged_run

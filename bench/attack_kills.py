@@ -32,11 +32,10 @@ from typing import Any
 
 from bench.small_disk import ROOM, Disk, small_disk
 from kgbench import cli
-from kgbench.engine.replies import Replies
+from kgbench.engine.replies import Replies, ReplyLog
 from kgbench.model import Call, Request
 from kgbench.record import accounts, reading
 from kgbench.store import open_reader
-from kgbench.store.reply_log import ReplyLog
 from tests.support.servers import certificates
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech

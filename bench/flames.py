@@ -80,7 +80,7 @@ def _functions(stack: str) -> list[str]:
 
 
 def _name(frame: str) -> str:
-    """Return ``writer.put`` for ``Writer.put (kgbench/engine/writer.py)``."""
+    """Return ``writer.put`` for ``Writer.put (kgbench/engine/queues.py)``."""
     function, _, path = frame.rpartition(" (")
     module = Path(path.rstrip(")").partition(":")[0])
     owner = module.parent.name if module.stem == "__init__" else module.stem

@@ -21,8 +21,8 @@ from kgbench.importers.archives import open_results
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.record.entries import registry_entry
 from kgbench.record.reading import RunInfo
+from kgbench.record.recorder import registry_entry
 from kgbench.store import Block, OwnedStore, id_from, open_store
 
 _NAME = re.compile(r'((?:notation|label)>) "([^"]*)"')  # of a model

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from bench.harness import Result
 from kgbench.rdf import double, json_literal, moment, queries, string
-from kgbench.record.entries import registry_entry
+from kgbench.record.recorder import registry_entry
 from kgbench.software import this_software
 from kgbench.store import Block, OwnedStore, Store, new_id
 from kgbench.tables import Column, Kind, Table

@@ -12,8 +12,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from kgbench.errors import ResourceError
-from kgbench.nearest import nearest
+from kgbench.errors import ResourceError, nearest
 
 
 def names(group: str) -> tuple[str, ...]:

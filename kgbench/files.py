@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files: replaced completely or not at all, and read from Zstandard frames."""
+"""Files: replaced completely or not at all, read from Zstandard frames, and known as damaged."""
 
 from __future__ import annotations
 
 import errno
 import io
+import lzma
 import os
 import secrets
+import struct
+import zipfile
+import zlib
 from pathlib import Path
 from typing import IO, Any
 
@@ -116,3 +120,19 @@ class ZstandardFrames(io.RawIOBase):
         buffer[:number] = self._waiting[:number]
         self._waiting = self._waiting[number:]
         return number
+
+
+def errors_of_damage() -> tuple[type[Exception], ...]:
+    """Return all exceptions that libraries raise while they read damaged content.
+
+    :class:`RuntimeError` is not one of them: it means that the content is encrypted, perhaps with
+    another password. Catch these exceptions only around reading, because programming errors raise
+    some of them, too.
+    """
+    import pyzipper
+
+    known = (zipfile.BadZipFile, pyzipper.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
+    # Libraries raise the last ones for malformed headers that they do not check, for example a
+    # size that exceeds the available memory.
+    unchecked = (struct.error, LookupError, AttributeError, MemoryError)
+    return (*known, OSError, NotImplementedError, ValueError, *unchecked)

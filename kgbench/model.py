@@ -14,8 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from kgbench.outcomes import Outcome as Outcome  # noqa: PLC0414 - re-exported
 from kgbench.tool_calls import TOOL_RESULTS, Tool, ToolUse
+from kgbench.vocab import Outcome as Outcome  # noqa: PLC0414 - re-exported
 
 Json: TypeAlias = Any  # None, bool, int, float, str, and lists and str-keyed dicts of these
 TOLERANCE = 1e-9  # scores that differ by no more are equal

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from kgbench.errors import TaskError
-from kgbench.nearest import nearest
+from kgbench.errors import TaskError, nearest
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store

@@ -12,7 +12,7 @@ from importlib import metadata
 import kgbench
 from kgbench import resources
 from kgbench.rdf import canonical_json, digest
-from kgbench.record.entries import software_entry
+from kgbench.record.recorder import software_entry
 from kgbench.store.iris import Iris, slug
 
 _VERSION = re.compile(r"^Version: *(\S+)\s*$", re.MULTILINE)

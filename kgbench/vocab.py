@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The namespaces that kgbench reads and writes, and the prefixes that it shows.
+"""The namespaces that kgbench reads and writes, the prefixes that it shows, and the outcomes.
 
 A namespace makes IRIs by attribute or item: ``KGB.Dialogue`` is the string
 ``https://w3id.org/kgbench/ns#Dialogue``. Names that are methods of ``str`` (``title``, ``count``)
@@ -12,6 +12,8 @@ need the item form: ``DCTERMS["title"]``.
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 
 class Namespace(str):  # noqa: SLOT000 - caches attributes in __dict__
@@ -97,3 +99,17 @@ def compact(iri: str) -> str:
         default=None,
     )
     return iri if longest is None else f"{longest[0]}:{iri[len(longest[1]) :]}"
+
+
+class Outcome(StrEnum):
+    """The outcome of an answer, or of the attempt to get one (a SKOS scheme in the ontology)."""
+
+    SCORED = "scored"
+    UNPARSABLE = "unparsable"
+    EMPTY = "empty"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    CONTEXT_TOO_LONG = "context-too-long"
+    PROVIDER_ERROR = "provider-error"
+    EVALUATOR_ERROR = "evaluator-error"
+    TIMEOUT = "timeout"

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from docs.reference_pages.declared import cell
-from kgbench.connectors import reply_signs
-from kgbench.connectors.declared import Declaration, declarations
-from kgbench.connectors.options import COMMON, Option
+from kgbench.connectors.calls import Kind, signs
+from kgbench.connectors.declared import COMMON, Declaration, Option, declarations
 
 INTRODUCTION = """\
 # Connector options
@@ -81,8 +80,8 @@ def _replies() -> Iterator[str]:
     """Yield the table of replies, whose words are the same for all connectors."""
     yield from ("## Replies", "", "| sign | words | meaning | source | declared |")
     yield "|---|---|---|---|---|"
-    kinds = list(reply_signs.Kind)
-    for sign in sorted(reply_signs.signs(), key=lambda row: kinds.index(row.kind)):
+    kinds = list(Kind)
+    for sign in sorted(signs(), key=lambda row: kinds.index(row.kind)):
         words = ", ".join(f"`{cell(word)}`" for word in sign.words)
         advice = f": {cell(sign.advice)}" if sign.advice else ""
         sources = ", ".join(

@@ -48,11 +48,9 @@ FLOORS = (
             *(
                 "clock",
                 "errors",
-                "nearest",
                 "entry_points",
                 "vocab",
                 "tool_calls",
-                "outcomes",
                 "model",
                 "on_demand",
             ),
@@ -66,13 +64,13 @@ FLOORS = (
     ),
     Floor(
         "tasks, models, judging",
-        ("local", "tasks", "families", "connectors", "tool_servers", "execution"),
+        ("tasks", "families", "connectors", "execution"),
     ),
     Floor("test support", ("testing", "pytest_plugin")),
     Floor("plans, records", ("record", "config", "software")),
     Floor(
         "runs, passes, imports",
-        ("evaluation", "run_selection", "reevaluation", "engine", "importers"),
+        ("run_selection", "reevaluation", "engine", "importers"),
     ),
     Floor(
         "analyses, pages, exports",

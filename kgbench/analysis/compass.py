@@ -10,8 +10,7 @@ from typing import Annotated
 import pyoxigraph as ox
 
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
-from kgbench.errors import QueryError
-from kgbench.nearest import nearest
+from kgbench.errors import QueryError, nearest
 from kgbench.rdf.declared import shipped
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue

@@ -24,7 +24,7 @@ from kgbench.scores import catalogue
 from kgbench.scores.catalogue import MetricInfo
 from kgbench.store.protocol import Store
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
-from kgbench.tools import arguments, wording
+from kgbench.tools import wording
 from kgbench.vocab import BASE, KGB, PROV, RDFS, SKOS
 
 _BRIEF = 100  # characters
@@ -56,7 +56,7 @@ class ToolView:
         'search(text: Ada, limit: 5)'
         """
         try:
-            values = arguments.read(self.arguments)
+            values = wording.read_arguments(self.arguments)
         except ValueError:
             words = one_line(self.arguments)
         else:

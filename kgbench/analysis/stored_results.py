@@ -304,7 +304,7 @@ def store_table(store: Store, inputs: Basis, table: Table, started: datetime) ->
     """
     for analysis, _ in queries.rows(store, "stored-analysis", key=inputs.key):
         return str(analysis)
-    from kgbench.record.entries import registry_entry
+    from kgbench.record.recorder import registry_entry
 
     number = new_id()
     analysis = store.iris.mint("analysis", analysis=number)

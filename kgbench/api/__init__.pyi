@@ -81,17 +81,17 @@ from kgbench.testing.judging import score as score
 
 # connectors
 from kgbench.model import ModelSetup as ModelSetup
-from kgbench.connectors.options import Option as Option
+from kgbench.connectors.declared import Option as Option
 from kgbench.model import Reply as Reply
 from kgbench.model import Request as Request
 from kgbench.tool_calls import Tool as Tool
 from kgbench.tool_calls import ToolCall as ToolCall
 from kgbench.tool_calls import ToolResult as ToolResult
 from kgbench.model import Usage as Usage
-from kgbench.connectors.options import read as read_options
+from kgbench.connectors.declared import read_options as read_options
 
 # data sets
-from kgbench.datasets.installers import Installer as Installer
+from kgbench.datasets.descriptions import Installer as Installer
 
 # importers
 from kgbench.importers.llm_kg_bench import ImportedRun as ImportedRun

@@ -19,7 +19,8 @@ from kgbench.analysis.run_results import RunResults
 from kgbench.analysis.worst import ScoredDialogue
 from kgbench.api.connection import Connection
 from kgbench.characters import one_line
-from kgbench.connectors import keys, permissions
+from kgbench.connectors import keys
+from kgbench.connectors.declared import TRUST_REMOTE_CODE, require
 from kgbench.engine import Progress, Settings, StopSignal, run_plan
 from kgbench.engine.plans import continued, plan_of
 from kgbench.execution.judging import JudgeLimits
@@ -96,9 +97,9 @@ def run_benchmark(
     """
     plan = plan_of(config, connection.reader, **overrides)
     first_calls = _say if settings["preflight"] else None
-    given = {permissions.TRUST_REMOTE_CODE} if trust_remote_code else ()
+    given = {TRUST_REMOTE_CODE} if trust_remote_code else ()
     with keys.allowed(*secrets):
-        permissions.require(plan.models, given)
+        require(plan.models, given)
         with connection.owned() as store:
             existing = continued(store, plan, run, new=new)
             options = Settings(**{**settings, "run": existing, "preflight": first_calls})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The child's side of :class:`kgbench.children.child.Child`: set up, lock down, answer requests."""
+"""What parent and child share: the frames of its pipes and how it ends; and how a child answers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,100 @@ import contextlib
 import json
 import os
 import signal
+import struct
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from kgbench.children import frames, lockdown
-from kgbench.children.endings import OUT_OF_MEMORY
+from kgbench.children import lockdown
+
+OUT_OF_MEMORY = 77
+"""The exit status of a child that has caught a ``MemoryError``.
+
+It ends at once, because a process cannot be trusted once its memory was short.
+"""
+
+_STACK_SIGNALS = frozenset((signal.SIGSEGV, signal.SIGBUS))
+_MEMORY_WORDS = ("memory allocation of", "MemoryError", "std::bad_alloc")
+
+
+class Limit(StrEnum):
+    """A limit at which a child ended."""
+
+    MEMORY = "memory"
+    STACK = "stack"
+
+
+class ChildTimeout(Exception):
+    """A child did not answer, or did not end, in time."""
+
+
+class ChildEnded(Exception):
+    """A child is gone; ``limit`` is the limit that it hit, or ``None``."""
+
+    def __init__(self, limit: Limit | None, message: str) -> None:
+        self.limit = limit
+        super().__init__(message)
+
+
+def limit_hit(status: int, errors: str) -> Limit | None:
+    """Return the limit at which a child ended with ``status``; ``None`` where it hit none.
+
+    ``errors`` is what it wrote to standard error. Rust prints "memory allocation of ... bytes
+    failed" or "stack overflow" before it aborts, C++ the name of its exception.
+    """
+    if -status in _STACK_SIGNALS or "stack overflow" in errors:
+        return Limit.STACK
+    if status == OUT_OF_MEMORY or any(words in errors for words in _MEMORY_WORDS):
+        return Limit.MEMORY
+    return None
+
+
+def described(status: int) -> str:
+    """Return an exit status in words: the name of a signal, or the number."""
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
+_LENGTH = struct.Struct("!I")
+
+
+def packed_frame(payload: bytes) -> bytes:
+    """Return ``payload`` as a frame."""
+    return _LENGTH.pack(len(payload)) + payload
+
+
+def read_frame(stream: BinaryIO) -> bytes | None:
+    """Read the payload of the next frame of a stream; ``None`` at its end."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    payload = stream.read(length)
+    return None if len(payload) < length else payload
+
+
+class FrameDecoder:
+    """An incremental decoder of frames from chunks of any size."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield the payloads that ``data`` completes."""
+        self._buffer += data
+        while len(self._buffer) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._buffer)
+            end = _LENGTH.size + length
+            if len(self._buffer) < end:
+                return
+            payload = bytes(self._buffer[_LENGTH.size : end])
+            del self._buffer[:end]
+            yield payload
+
 
 LONGEST_MESSAGE = 1_000  # characters
 
@@ -35,10 +120,10 @@ def answer(prepare: Callable[[Any], Handler], *, opens_files: bool) -> None:
     warnings.simplefilter("ignore")
 
     def send(payload: bytes) -> None:
-        answers.write(frames.packed(payload))
+        answers.write(packed_frame(payload))
         answers.flush()
 
-    first = frames.read(requests)
+    first = read_frame(requests)
     if first is None:
         return
     setup = json.loads(first)
@@ -52,7 +137,7 @@ def answer(prepare: Callable[[Any], Handler], *, opens_files: bool) -> None:
     with contextlib.suppress(BrokenPipeError):  # the parent has closed the pipe
         send(json.dumps({"isolated": isolated}).encode("ascii"))
         try:
-            while (request := frames.read(requests)) is not None:
+            while (request := read_frame(requests)) is not None:
                 handle(request, send)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)

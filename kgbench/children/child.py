@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child, as its parent sees it: start, messages, end and its reason."""
+"""A child, as its parent sees it: command, start, messages, end and its reason."""
 
 from __future__ import annotations
 
@@ -8,16 +8,59 @@ import json
 import os
 import select
 import subprocess
+import sys
 import tempfile
 import time
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
-from kgbench.children import frames
-from kgbench.children.commands import command, environment
-from kgbench.children.endings import ChildEnded, ChildTimeout, Limit, described, limit_hit
+from kgbench.children import answering
+from kgbench.children.answering import ChildEnded, ChildTimeout, Limit, described, limit_hit
+
+_PASSED_ON = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+    "VIRTUAL_ENV",
+    "SYSTEMROOT",
+    "KGBENCH_DATASETS",
+    "XDG_DATA_HOME",  # where installed graphs lie
+)
+_SET = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    # glibc reserves 64 MiB of addresses for threads that allocate at the same time, up to eight
+    # times per processor. So the engine's threads would use up a child's limit of memory.
+    "MALLOC_ARENA_MAX": "2",
+}
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs ``module`` with this interpreter.
+
+    ``-P`` keeps the current folder off the search path, so that no file there replaces a module.
+    """
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def environment(*further: str) -> dict[str, str]:
+    """Return the environment of a child: where to find code, the language, and no key.
+
+    Its limit of memory is left to its data, also on machines with many processors.
+
+    ``further`` names variables that are passed on besides.
+    """
+    names = (*_PASSED_ON, *further)
+    passed = {name: os.environ[name] for name in names if name in os.environ}
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return passed | _SET | {"PYTHONPATH": path}
+
 
 _START_LIMIT = 60.0  # seconds until a child must be ready
 _CHUNK = 1 << 20
@@ -41,7 +84,7 @@ class Child:
     def __init__(self, module: str, *arguments: str, pass_fds: Sequence[int] = ()) -> None:
         self._outgoing: deque[memoryview] = deque()
         self._incoming: deque[bytes] = deque()
-        self._decoder = frames.Decoder()
+        self._decoder = answering.FrameDecoder()
         self._killed = False
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -66,7 +109,7 @@ class Child:
     def set_up(self, setup: dict[str, Any]) -> Any:
         """Send the setup (JSON), and return what the child says when it is ready.
 
-        Raises :class:`~kgbench.children.endings.ChildEnded` if it cannot be set up in time.
+        Raises :class:`~kgbench.children.answering.ChildEnded` if it cannot be set up in time.
         """
         self.send(json.dumps({"parent": os.getpid(), **setup}).encode("ascii"))
         try:
@@ -103,13 +146,13 @@ class Child:
 
     def send(self, payload: bytes) -> None:
         """Queue a request, which is written during :meth:`receive`."""
-        self.write(frames.packed(payload))
+        self.write(answering.packed_frame(payload))
 
     def receive(self, deadline: float) -> bytes:
         """Return the payload of the next answer.
 
-        Raises :class:`~kgbench.children.endings.ChildTimeout` after ``deadline`` (monotonic), and
-        :class:`~kgbench.children.endings.ChildEnded` if the child is gone.
+        Raises :class:`~kgbench.children.answering.ChildTimeout` after ``deadline`` (monotonic), and
+        :class:`~kgbench.children.answering.ChildEnded` if the child is gone.
         """
         while not self._incoming:
             data = self.exchange(deadline)
@@ -125,7 +168,7 @@ class Child:
     def exchange(self, deadline: float) -> bytes | None:
         """Write and read what is possible; return what was read, ``None`` at the end of output.
 
-        Raises :class:`~kgbench.children.endings.ChildTimeout` if nothing can be read until
+        Raises :class:`~kgbench.children.answering.ChildTimeout` if nothing can be read until
         ``deadline`` (monotonic).
         """
         remaining = deadline - time.monotonic()
@@ -149,7 +192,7 @@ class Child:
     def wait(self, seconds: float) -> tuple[int, str]:
         """Wait for the end; return the exit status and the end of standard error.
 
-        Raises :class:`~kgbench.children.endings.ChildTimeout` after ``seconds``.
+        Raises :class:`~kgbench.children.answering.ChildTimeout` after ``seconds``.
         """
         try:
             status = self._process.wait(seconds)
@@ -209,3 +252,52 @@ def _finish(process: subprocess.Popen[bytes], streams: tuple[IO[bytes], ...]) ->
     for stream in streams:
         with contextlib.suppress(OSError):
             stream.close()
+
+
+_LONGEST_REASON = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A child that has ended: its exit status, and its texts on standard output and error."""
+
+    status: int
+    out: str
+    errors: str
+
+    @property
+    def limit(self) -> Limit | None:
+        """The limit that it hit, if any."""
+        return limit_hit(self.status, self.errors)
+
+    @property
+    def reason(self) -> str:
+        """How it ended, with the last line that it wrote to standard error."""
+        last = self.errors.strip().rpartition("\n")[2]
+        return f"{described(self.status)} ({last[:_LONGEST_REASON]})"
+
+
+def run_once(
+    module: str, *arguments: str, seconds: float, content: IO[bytes] | None = None
+) -> Finished:
+    """Run ``module`` in a child until it ends, with ``content`` on its standard input.
+
+    ``seconds`` limit each wait for the child to read, and the time from the last byte of
+    ``content`` to its end. Raises :class:`~kgbench.children.answering.ChildTimeout` at that limit,
+    and any error of reading ``content``; the child is gone in any case.
+    """
+    child = Child(module, *arguments)
+    out = bytearray()
+    try:
+        while content is not None and (chunk := content.read(_CHUNK)):
+            child.write(chunk)
+            while child.waiting:
+                out += child.exchange(time.monotonic() + seconds) or b""
+        child.close_input()
+        deadline = time.monotonic() + seconds
+        while (data := child.exchange(deadline)) is not None:
+            out += data
+        status, errors = child.wait(seconds)
+    finally:
+        child.end()
+    return Finished(status, out.decode("utf-8", "replace"), errors)

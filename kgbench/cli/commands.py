@@ -34,7 +34,8 @@ from typing import Annotated, Any, Final, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from kgbench.children import commands, lockdown
+from kgbench.children import lockdown
+from kgbench.children.child import command
 
 _WIDEST, _NARROWEST = 100, 60
 _MANY = 9  # options that --help shows without panels
@@ -123,8 +124,8 @@ class GroupWithHelp(_HelpFormat, TyperGroup):
 
 def with_help_format(app: typer.Typer) -> typer.Typer:
     """Give all commands and groups of ``app`` kgbench's help, and return ``app``."""
-    for command in app.registered_commands:
-        command.cls = CommandWithHelp
+    for each in app.registered_commands:
+        each.cls = CommandWithHelp
     for group in app.registered_groups:
         if group.typer_instance is not None:
             group.typer_instance.info.cls = GroupWithHelp
@@ -303,7 +304,7 @@ def supervised(words: Sequence[str]) -> int | None:
         path = os.pathsep.join(entry for entry in sys.path if entry)
         environment = {"PYTHONPATH": path, "TMPDIR": scratch, _SUPERVISOR: str(os.getpid())}
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            commands.command("kgbench", *words), env=os.environ | environment
+            command("kgbench", *words), env=os.environ | environment
         )
         try:
             return _exit_code(child.wait())

@@ -51,8 +51,8 @@ def init(
     The defaults need no provider and can be run at once. Existing files are never overwritten.
     """
     from kgbench.config import model_setup, starter
+    from kgbench.connectors.declared import requirements
     from kgbench.connectors.keys import key_location
-    from kgbench.connectors.permissions import requirements
 
     path = folder / starter.FILE
     _refuse(path)

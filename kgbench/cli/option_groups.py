@@ -118,13 +118,13 @@ class Permissions(Group):
 
     def require(self, models: Iterable[ModelSetup], *, start_tool_servers: bool = False) -> None:
         """Raise :class:`~kgbench.errors.ModelSpecError` if a model needs a permission."""
-        from kgbench.connectors import permissions
+        from kgbench.connectors.declared import START_TOOL_SERVERS, TRUST_REMOTE_CODE, require
 
         given = {
-            permissions.TRUST_REMOTE_CODE: self.trust_remote_code,
-            permissions.START_TOOL_SERVERS: start_tool_servers,
+            TRUST_REMOTE_CODE: self.trust_remote_code,
+            START_TOOL_SERVERS: start_tool_servers,
         }
-        permissions.require(models, {option for option, chosen in given.items() if chosen})
+        require(models, {option for option, chosen in given.items() if chosen})
 
 
 def absolute(text: str | None) -> str | None:

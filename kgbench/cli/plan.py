@@ -23,8 +23,8 @@ from kgbench.tables import Column, Kind, Table
 
 if TYPE_CHECKING:
     from kgbench.analysis.planning import Detectable
-    from kgbench.engine.estimates import Estimate, ModelEstimate
     from kgbench.engine.planning import PlanExercises
+    from kgbench.engine.preflight import Estimate, ModelEstimate
     from kgbench.model import Plan
 
 
@@ -139,10 +139,10 @@ def print_estimate(
     from kgbench.config.specs import WITHOUT_COST
     from kgbench.connectors import lacking
     from kgbench.connectors.batches import require
-    from kgbench.connectors.permissions import requirements
+    from kgbench.connectors.declared import requirements
     from kgbench.engine import planning
-    from kgbench.engine.estimates import RULE, model_estimates
     from kgbench.engine.planning import PlanExercises, stored_exercises
+    from kgbench.engine.preflight import RULE, model_estimates
     from kgbench.engine.spending import declared_prices
     from kgbench.store import open_reader
 

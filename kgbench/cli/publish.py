@@ -212,7 +212,9 @@ def publish(
     if out is None or base is None:
         raise typer.BadParameter("--out and --base are required (to check only: --check DIR)")
     from kgbench.cli.printing import progress
-    from kgbench.store import copying, default_location, publication_keys
+    from kgbench.store import default_location
+    from kgbench.store.copying import local
+    from kgbench.store.publication_keys import publication_key
 
     try:
         from kgbench.publish import settings as describing
@@ -236,7 +238,7 @@ def publish(
     check_compression(str(compress))
     level = redact or (options.Redact.NONE if encrypt else options.Redact.GOLD)
     location = store or default_location()
-    publication_keys.publication_key(location)  # created in the store itself, not in the copy below
+    publication_key(location)  # created in the store itself, not in the copy below
     password = checked_password(PASSWORD, os.environ.get(PASSWORD)) if encrypt else None
     for note in () if json_ else described.missing:  # before the long work starts
         typer.echo(f"note     {note}", err=True)
@@ -255,7 +257,7 @@ def publish(
         signer=None if sign is None else Signer.read(sign, out, password),
     )
     with (
-        copying.local(location) as folder,  # pages are rendered from a local database
+        local(location) as folder,  # pages are rendered from a local database
         progress("publishing", None, quiet=json_) as advance,
     ):
         report = publish_site(

@@ -147,7 +147,7 @@ def _continuing(
 
 def progress_lines(store: Store, progress: Progress) -> Iterator[str]:
     """Yield how many dialogues are complete, and what became of replies of earlier sessions."""
-    from kgbench.store import reply_log
+    from kgbench.store.back_ends import reply_log
 
     requests = ""
     if progress.timeouts or progress.requests > progress.calls:
@@ -169,7 +169,7 @@ def progress_lines(store: Store, progress: Progress) -> Iterator[str]:
         yield f"  {answers} recovered from an earlier session, without another call"
     if progress.unclaimed:
         replies = count(progress.unclaimed, "reply", "replies")
-        file = reply_log.path(store.location)
+        file = reply_log(store.location)
         yield f"  {replies} of other dialogues, or unparsable: kept in {file}"
 
 

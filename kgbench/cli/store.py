@@ -36,15 +36,17 @@ def copy(
 
     The copy is read back, and counts and digests of all graphs are compared.
     """
-    from kgbench.store import copying, open_store, publication_keys
+    from kgbench.store import open_store
+    from kgbench.store.copying import copy, new_store
+    from kgbench.store.publication_keys import carry
 
     def show(graph: str, triples: int) -> None:
         typer.echo(f"{triples:>10}  {graph}", err=True)
 
-    with _source(source) as opened, copying.new_store(target) as written:
+    with _source(source) as opened, new_store(target) as written:
         with open_store(written) as owned:
-            copied = copying.copy(opened, owned, None if quiet or json_ else show)
-        publication_keys.carry(opened.location, written)
+            copied = copy(opened, owned, None if quiet or json_ else show)
+        carry(opened.location, written)
     data = {"from": source, "to": target, **_counts(copied)}
     report(data, (f"copied and verified {_size(copied)}", f"store  {target}"), json_=json_)
 
@@ -62,17 +64,11 @@ def check(
     Exits with 1 if it is not. Of a store in a folder, the writer's files and every snapshot are
     read completely.
     """
-    from kgbench.store import (
-        back_ends,
-        default_location,
-        dumps,
-        embedded_only,
-        examination,
-        maintenance,
-    )
+    from kgbench.store import back_ends, default_location, embedded_only, examination, maintenance
+    from kgbench.store.copying import is_dump
 
     location = store or default_location()
-    if back_ends.is_remote(location) or dumps.is_dump(location):
+    if back_ends.is_remote(location) or is_dump(location):
         with _source(location) as opened:
             checked = maintenance.check(opened, digest=digests)
     else:
@@ -120,15 +116,10 @@ def recover(
 
     from kgbench.errors import StoreError, StoreInUse
     from kgbench.record.recovery import recover as recovered
-    from kgbench.store import (
-        default_location,
-        embedded_only,
-        examination,
-        open_store,
-        publication_keys,
-        reply_log,
-    )
+    from kgbench.store import default_location, embedded_only, examination, open_store
+    from kgbench.store.back_ends import REPLY_LOG
     from kgbench.store.embedded import new_folder
+    from kgbench.store.publication_keys import carry
 
     path = embedded_only(store or default_location(), "to recover it")
     with examination.unowned(path) as owner:
@@ -138,10 +129,10 @@ def recover(
             with open_store(str(folder)) as owned:
                 result = recovered(path, owned)
             try:
-                publication_keys.carry(str(path), str(folder))
+                carry(str(path), str(folder))
             except StoreError as error:  # the file of the key may be damaged as well
                 echo_visible(f"without the key of publications: {error}", err=True)
-            if (log := path / reply_log.NAME).exists():  # replies that are not in the store yet
+            if (log := path / REPLY_LOG).exists():  # replies that are not in the store yet
                 shutil.copy(log, folder)
     data = {
         "from": str(path),
@@ -179,10 +170,10 @@ def backup(
 
     The file is read back and verified before it gets its name.
     """
-    from kgbench.store import dumps
+    from kgbench.store.copying import write
 
     with _source(store) as opened:
-        written = dumps.write(opened, file)
+        written = write(opened, file)
     report({"file": str(file), **_counts(written)}, [f"{file}: {_size(written)}"], json_=json_)
 
 
@@ -260,10 +251,11 @@ def drop(
 @contextmanager
 def _source(location: str | None) -> Iterator[Store]:
     """Open a store or a backup for reading."""
-    from kgbench.store import dumps, open_reader
+    from kgbench.store import open_reader
+    from kgbench.store.copying import Dump, is_dump
 
-    if location is not None and dumps.is_dump(location):
-        with dumps.Dump(Path(location)) as dump:
+    if location is not None and is_dump(location):
+        with Dump(Path(location)) as dump:
             yield dump
     else:
         with open_reader(location) as reader:

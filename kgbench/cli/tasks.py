@@ -46,8 +46,7 @@ def list_(
     """List task labels with class, version, main metric and number of cases."""
     from fnmatch import fnmatchcase
 
-    from kgbench.errors import TaskError
-    from kgbench.nearest import nearest
+    from kgbench.errors import TaskError, nearest
     from kgbench.tasks import catalogue
 
     labels = catalogue.labelled_tasks()
@@ -83,8 +82,7 @@ def show(
     json_: options.AsJson = False,
 ) -> None:
     """Show one task: parameters, metrics, names of its cases, and the first prompt."""
-    from kgbench.errors import TaskError
-    from kgbench.nearest import nearest
+    from kgbench.errors import TaskError, nearest
     from kgbench.tasks import catalogue
 
     tasks = catalogue.labelled_tasks()

@@ -18,7 +18,7 @@ from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import ModelSetup, Plan
 
 if TYPE_CHECKING:
-    from kgbench.connectors.permissions import Requirement
+    from kgbench.connectors.declared import Requirement
 
 __all__ = ["Report", "check", "load", "model_setup", "quick_start", "validate"]
 
@@ -49,7 +49,7 @@ def check(path: str | Path) -> Report:
     """Check the configuration at ``path`` without running it."""
     from kgbench.config import planning
     from kgbench.connectors import lacking
-    from kgbench.connectors.permissions import requirements
+    from kgbench.connectors.declared import requirements
 
     try:
         resolved = planning.resolve(Path(path), {})

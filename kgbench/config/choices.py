@@ -11,9 +11,8 @@ from typing import Generic, TypeAlias, TypeVar
 from kgbench.config import names, specs
 from kgbench.config.reading import Entry
 from kgbench.connectors import declared
-from kgbench.errors import Finding, KgbenchError, ModelSpecError, TaskError, pip_install
+from kgbench.errors import Finding, KgbenchError, ModelSpecError, TaskError, nearest, pip_install
 from kgbench.model import Json, ModelSetup, Task
-from kgbench.nearest import nearest
 from kgbench.tasks import catalogue, texts
 
 SIZE = "size"  # the parameter that 'sizes' sets

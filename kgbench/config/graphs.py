@@ -19,8 +19,7 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.config.trees import Several, Tree, below
-from kgbench.errors import Finding
-from kgbench.nearest import nearest
+from kgbench.errors import Finding, nearest
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.validation import Complaint, Data, Shape, compiled, complaints, declared_shapes
 from kgbench.validation.checking import validate_node

@@ -8,8 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kgbench import connectors
-from kgbench.errors import TaskError
-from kgbench.nearest import nearest
+from kgbench.errors import TaskError, nearest
 from kgbench.rdf.declared import shipped
 from kgbench.vocab import DCTERMS, KGB, SH, SKOS, XSD
 

@@ -17,9 +17,8 @@ from kgbench.config import choices, names, reading, specs, turtle
 from kgbench.config.choices import Choice, ModelChoice, TaskChoice
 from kgbench.config.reading import Entry, is_file
 from kgbench.config.trees import Tree
-from kgbench.errors import ConfigurationError, Finding, ModelSpecError
+from kgbench.errors import ConfigurationError, Finding, ModelSpecError, nearest
 from kgbench.model import Json, Plan
-from kgbench.nearest import nearest
 
 DEFAULT_SUITE = "kgbench-1"
 

@@ -17,8 +17,7 @@ from kgbench.config import graphs, trees, turtle
 from kgbench.config.trees import ADVICE, Tree, below, hidden, without_keys
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
-from kgbench.secrets.key_patterns import contains_pasted_key
-from kgbench.secrets.secret_names import is_secret_field
+from kgbench.secrets import contains_pasted_key, is_secret_field
 
 MAX_BYTES = 256 * 1024  # forty times the largest known configuration
 

@@ -30,15 +30,13 @@ from urllib.parse import quote, unquote, urlsplit
 
 from kgbench.config import names
 from kgbench.config.trees import ADVICE, hidden, without_keys
-from kgbench.connectors.options import ANSWER_LIMITS
-from kgbench.errors import Finding, ModelSpecError
-from kgbench.local import models
+from kgbench.connectors.declared import ANSWER_LIMITS
+from kgbench.connectors.local_models import declared, facts, path_of
+from kgbench.errors import Finding, ModelSpecError, nearest
 from kgbench.model import Json, ModelSetup
-from kgbench.nearest import nearest
 from kgbench.net.limits import is_near
 from kgbench.rdf import canonical_json, digest
-from kgbench.secrets.key_patterns import contains_pasted_key
-from kgbench.secrets.secret_names import is_secret_field
+from kgbench.secrets import contains_pasted_key, is_secret_field
 from kgbench.store.iris import Iris, slug
 
 # Connectors without a provider: calls are free, and answers depend on options only, not on sampling
@@ -131,9 +129,9 @@ def setup(written: ParsedSpec, label: str | None = None) -> ModelSetup:
     file: Mapping[str, Json] = {}
     model_id = written.model_id
     if written.connector == LOCAL:
-        path = models.path_of(model_id)
-        file = models.facts(path)
-        model_id = model_id if model_id in models.declared() else path.stem
+        path = path_of(model_id)
+        file = facts(path)
+        model_id = model_id if model_id in declared() else path.stem
     if _is_own(written.connector, base_url) and not any(name in sampling for name in ANSWER_LIMITS):
         sampling = {"max_tokens": ANSWER_LIMIT, **sampling}
     known_as, segment = _public_names(model_id)

@@ -19,8 +19,7 @@ from typing import Any
 from kgbench.characters import one_line
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.model import Json
-from kgbench.secrets.detection import HIDDEN
-from kgbench.secrets.key_patterns import hide_pasted_keys
+from kgbench.secrets import HIDDEN, hide_pasted_keys
 
 MAX_DEPTH = 32  # levels of objects and lists
 MAX_NODES = 10_000  # values, after the expansion of aliases

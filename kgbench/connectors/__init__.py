@@ -16,9 +16,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from kgbench import entry_points
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, nearest
 from kgbench.model import ModelSetup, Reply, Request
-from kgbench.nearest import nearest
 
 __all__ = ["CallAbandoned", "Connector", "ConnectorModule", "find", "lacking", "names"]
 

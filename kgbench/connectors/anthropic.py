@@ -18,34 +18,31 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any
 
-from kgbench.connectors import bodies, reply_signs
 from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, Undecided, earliest
 from kgbench.connectors.bodies import (
     UNSAID,
+    CallResult,
     NoAnswer,
+    ToolMessage,
+    call,
+    conversation,
     count,
+    error_of_body,
     mapping,
     parts_of,
     reason_of,
+    state_of,
     text_in,
     text_of,
     total,
 )
-from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import sampling
+from kgbench.connectors.calls import outcome_of
+from kgbench.connectors.declared import Declaration, sampling
 from kgbench.connectors.sdk import Sdk
 from kgbench.connectors.servers import Address, Service
-from kgbench.connectors.tool_messages import (
-    CallResult,
-    ToolMessage,
-    call,
-    conversation,
-    parsed,
-    state_of,
-)
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, ModelSetup, Reply, Request, Usage
-from kgbench.tools.wording import with_calls
+from kgbench.tools.wording import parsed_arguments, with_calls
 
 PATH = "/v1/messages"
 _NO_TEXT = ("thinking", "redacted_thinking", "tool_use")  # types of blocks
@@ -150,7 +147,7 @@ class Anthropic(Sdk):
             if kind == "succeeded":
                 return self._caller.reply(result.get("message"), reply, None)
             if kind == "errored":
-                said = bodies.error_of_body(result.get("error"))
+                said = error_of_body(result.get("error"))
                 message = ": ".join([*said.codes[-1:], said.message or "no message"])
                 return self._caller.refusal(said, message)
         except ProviderError as error:
@@ -218,7 +215,7 @@ def _turn(message: ToolMessage) -> dict[str, Json]:
         return {"role": role, "content": message.text if message.text.strip() else UNSAID}
     text = [{"type": "text", "text": message.text}] if message.text.strip() else []
     calls = [
-        {"type": "tool_use", "id": use.id, "name": use.name, "input": parsed(use)}
+        {"type": "tool_use", "id": use.id, "name": use.name, "input": parsed_arguments(use)}
         for use in message.calls
     ]
     return {"role": role, "content": [*text, *calls]}
@@ -258,7 +255,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         finish_reason=reason,
         request_id=request_id or text_of(response.get("id")),
         reasoning="\n\n".join(filter(None, (text_of(b.get("thinking")) for b in blocks))) or None,
-        outcome=reply_signs.outcome(reason, content=bool(text)),
+        outcome=outcome_of(reason, content=bool(text)),
         state=_state(blocks),
     )
 

@@ -20,8 +20,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Self, cast
 
-from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import Option
+from kgbench.connectors.declared import Declaration, Option
 from kgbench.errors import ModelSpecError
 from kgbench.model import Case, ModelSetup, Reply, Request
 from kgbench.tools.module import ToolModule

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kgbench.connectors import reply_signs
 from kgbench.connectors.bodies import (
     NoAnswer,
+    ToolMessage,
+    call,
+    conversation,
     count,
     listed,
     mapping,
     parts_of,
     reason_of,
+    state_of,
     text_in,
     text_of,
     written,
 )
-from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
+from kgbench.connectors.calls import outcome_of
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
@@ -104,7 +107,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     reason = reason_of(choice.get("finish_reason"))
     content, refusal = _content(message.get("content")), _refusal(message)
     text = with_calls(content or refusal or "", _calls(message))
-    outcome = reply_signs.outcome(reason, content=bool(text))
+    outcome = outcome_of(reason, content=bool(text))
     return Reply(
         text=text,
         usage=_usage(mapping(mapping(body).get("usage"))),

@@ -16,9 +16,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from kgbench.errors import ModelSpecError
+from kgbench.errors import ModelSpecError, nearest
 from kgbench.model import ModelSetup, Reply
-from kgbench.nearest import nearest
 from kgbench.vocab import BASE
 
 DEFAULT = "whole/1"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from kgbench.errors import ModelSpecError, pip_install
 from kgbench.model import ModelSetup
-from kgbench.secrets.key_patterns import surplus_of_key
+from kgbench.secrets import surplus_of_key
 
 SERVICE = "kgbench"  # the service name in the key ring; user names are those of the variables
 

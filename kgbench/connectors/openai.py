@@ -7,24 +7,27 @@ key than ``OPENAI_API_KEY``. Other servers may need no key, and get all sampling
 unchecked; for OpenAI's own server, parameters that its SDK does not know are refused.
 
 The batch interface takes a file of requests, and gives files of results and errors.
+
+Embeddings of texts (:func:`embed`) are for task classes that choose examples, and for ``kgbench
+datasets similar``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from kgbench.connectors import bodies, chat_completions, responses
+from kgbench.connectors import chat_completions, find, responses
 from kgbench.connectors.batches import BatchRequest, BatchStatus, Result, earliest
-from kgbench.connectors.bodies import count, listed, mapping, text_of
-from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import ANSWER_LIMITS, Option
-from kgbench.connectors.reply_signs import Meaning
+from kgbench.connectors.bodies import count, error_of_body, listed, mapping, text_of
+from kgbench.connectors.calls import Meaning
+from kgbench.connectors.declared import ANSWER_LIMITS, Declaration, Option
 from kgbench.connectors.sdk import Sdk
 from kgbench.connectors.servers import Service
 from kgbench.errors import (
@@ -194,10 +197,10 @@ class OpenAI(Sdk):
             if status == _OK:
                 return self._caller.reply(body, self._protocol.reply, request_id)
             if status is not None:
-                said = bodies.error_of_body(body)
+                said = error_of_body(body)
                 message = f"HTTP {status}: {said.message or 'no message'}"
                 return self._caller.refusal(said, message, status=status, request_id=request_id)
-            said = bodies.error_of_body(line.get("error"))
+            said = error_of_body(line.get("error"))
             message = ": ".join([*said.codes[:1], said.message or "no result"])
             return self._caller.refusal(said, message)
         except ProviderError as error:
@@ -215,7 +218,7 @@ class OpenAI(Sdk):
             return None
         reasons = [f"{text_of(e.get('code'))}: {text_of(e.get('message'))}" for e in errors[:3]]
         message = self._caller.describe("; ".join([summary, *reasons]))
-        sign = self._caller.sign(bodies.error_of_body(errors))
+        sign = self._caller.sign(error_of_body(errors))
         limited = sign is not None and sign.meaning is Meaning.RATE_LIMITED
         return RateLimited(message) if limited else ProviderRefused(message)
 
@@ -235,3 +238,72 @@ def _check_sampling(setup: ModelSetup, protocol: ModuleType) -> None:
             raise ModelSpecError(
                 f"{setup.spec} does not take '{name}'; it takes {', '.join(sorted(known))}"
             )
+
+
+PORTION = 128  # texts in one request
+
+
+class Embeddings(NamedTuple):
+    """One vector per text, all of one length, the model that the server names, and the tokens."""
+
+    vectors: list[list[float]]
+    model: str | None
+    tokens: int
+
+
+def embed(setup: ModelSetup, texts: Sequence[str], timeout: float = 120.0) -> Embeddings:
+    """Return the embeddings of ``texts`` by the model ``setup``.
+
+    ``timeout`` limits each request, in seconds. Raises :class:`~kgbench.errors.ModelSpecError` for
+    a model without embeddings, and :class:`~kgbench.errors.ProviderError` as connectors do.
+    """
+    declared = getattr(find(setup.connector), "DECLARED", None)
+    service = None if declared is None else declared.embeddings
+    # Own servers have a limit of answers by default, which does not concern embeddings.
+    if service is None or setup.sampling.keys() - {"max_tokens"}:
+        raise ModelSpecError(
+            f"{setup.spec} gives no embeddings: name a model as openai:NAME or "
+            f"openai:NAME@http://host/v1, without sampling parameters"
+        )
+    model = OpenAI(setup, timeout, service)
+    return asyncio.run(_embed(model, setup.model_id, texts))
+
+
+async def _embed(model: OpenAI, model_id: str, texts: Sequence[str]) -> Embeddings:
+    result = Embeddings([], None, 0)
+    async with model:
+        for start in range(0, len(texts), PORTION):
+            batch = list(texts[start : start + PORTION])
+            # Without the format, servers could send base64.
+            request = {"model": model_id, "input": batch, "encoding_format": "float"}
+            body, _ = await model.fetch("/embeddings", request)
+            try:
+                vectors = _vectors(body, len(batch))
+            except ProviderError as error:
+                raise model.caller.error(str(error)) from None
+            if result.vectors and len(vectors[0]) != len(result.vectors[0]):
+                raise model.caller.error("the embeddings differ in length")
+            tokens = count(mapping(mapping(body).get("usage")).get("total_tokens")) or 0
+            named = text_of(mapping(body).get("model")) or result.model
+            result = Embeddings([*result.vectors, *vectors], named, result.tokens + tokens)
+    return result
+
+
+def _vectors(body: Json, expected: int) -> list[list[float]]:
+    """Return the vectors of a response, in the order of the texts."""
+    items = listed(mapping(body).get("data"))
+    by_index = {count(item.get("index")): item.get("embedding") for item in items}
+    vectors = [by_index.get(k) for k in range(expected)]
+    if len(by_index) != expected or not all(map(_is_vector, vectors)):
+        raise ProviderError(f"the response has no {expected} embeddings for {expected} texts")
+    if len({len(vector) for vector in vectors if vector is not None}) != 1:
+        raise ProviderError("the embeddings differ in length")
+    return [[float(number) for number in vector] for vector in vectors if vector is not None]
+
+
+def _is_vector(value: Json) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(type(number) in (int, float) and math.isfinite(number) for number in value)
+    )

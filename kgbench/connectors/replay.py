@@ -26,8 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from kgbench import rdf
-from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import Option, read
+from kgbench.connectors.declared import Declaration, Option, read_options
 from kgbench.errors import ModelSpecError, ProviderRefused, StoreError
 from kgbench.model import ModelSetup, Outcome, Reply, Request
 from kgbench.rdf import queries
@@ -67,7 +66,7 @@ class Answers:
 
 def open(setup: ModelSetup, timeout: float) -> Replay:  # noqa: A001, ARG001 - the interface
     """Return the recorded answers of one model of the run that ``setup`` names."""
-    options = read(setup.options, DECLARED.options, setup.spec)
+    options = read_options(setup.options, DECLARED.options, setup.spec)
     try:
         with open_reader(options["store"] or SOURCE.get()) as store:
             run, graph = _run(store, setup.model_id)

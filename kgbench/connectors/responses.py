@@ -7,19 +7,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kgbench.connectors import reply_signs
 from kgbench.connectors.bodies import (
     NoAnswer,
+    ToolMessage,
+    call,
+    conversation,
     count,
     listed,
     mapping,
     parts_of,
     reason_of,
+    state_of,
     text_in,
     text_of,
     written,
 )
-from kgbench.connectors.tool_messages import ToolMessage, call, conversation, state_of
+from kgbench.connectors.calls import outcome_of
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
 from kgbench.tools.wording import with_calls
@@ -114,7 +117,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         ]
     )
     text = with_calls(text or refusal, _calls(items))
-    outcome = reply_signs.outcome(cut or status, content=bool(text))
+    outcome = outcome_of(cut or status, content=bool(text))
     return Reply(
         text=text,
         usage=_usage(mapping(response.get("usage"))),

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from kgbench import rdf
 from kgbench.connectors.bodies import listed, mapping, text_of
 from kgbench.connectors.calls import Caller, Reader
-from kgbench.connectors.options import Option, read
+from kgbench.connectors.declared import Option, read_options
 from kgbench.connectors.servers import Address, Service
 from kgbench.errors import ModelSpecError, pip_install
 from kgbench.model import Json, ModelSetup, Reply
@@ -77,7 +77,7 @@ class SdkConnector(HttpConnector):
 
     def __init__(self, setup: ModelSetup, timeout: float, service: Service) -> None:
         self._setup = setup
-        self.options = read(setup.options, self.OPTIONS, setup.spec)
+        self.options = read_options(setup.options, self.OPTIONS, setup.spec)
         self._server = service.server(setup, self.options, timeout)
         self._sdk: Any = installed(self.MODULE, self.NAME)
         http = http_client(self.base_url(self._server.address), timeout)

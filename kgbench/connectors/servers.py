@@ -15,12 +15,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 from kgbench.connectors import keys
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.options import Option
+from kgbench.connectors.declared import Option
 from kgbench.errors import ModelSpecError
 from kgbench.model import ModelSetup
 from kgbench.net import environment
 from kgbench.net.limits import ascii_host, is_loopback, origin
-from kgbench.secrets.detection import scrub
+from kgbench.secrets import scrub
 
 #: The value of the option ``api_version`` that appends no version to an address.
 NO_VERSION = "none"

@@ -1,19 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of the data sets that can be installed, declared in ``ontology/``."""
+"""Descriptions of the data sets that can be installed, and their installers in plug-ins.
+
+The name of an entry point is that of the data set, and what it names is an :class:`Installer`. A
+file ``...datasets.ttl`` in a folder ``ontology`` describes it.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
-from kgbench import resources
-from kgbench.datasets import installers
+from kgbench import entry_points, resources
 from kgbench.errors import ResourceError
+from kgbench.model import Json
 from kgbench.rdf.declared import Declared
 from kgbench.vocab import DCAT, DCTERMS, SCHEMA, SPDX
+
+if TYPE_CHECKING:
+    from kgbench.datasets.install import InstallationResult
+    from kgbench.net.limits import Budget
+
+
+_GROUP = "kgbench.datasets"
+
+
+@dataclass(frozen=True, slots=True)
+class Installer:
+    """How a data set is installed, and what it has.
+
+    ``checksums`` are the folder below ``tasks`` and the name of the list of its files. ``install``
+    takes its description, the path or URL of a copy (``None`` if there is none), a limit of what is
+    downloaded, and whether to accept files with other checksums, which needs ``may_differ``.
+    ``questions`` returns the data of cases about its graph (``graph.nt`` in its folder) in a
+    language; it is ``None`` for a data set without a graph.
+    """
+
+    checksums: tuple[str, str]
+    install: Callable[[Description, str | None, Budget | None, bool], InstallationResult]
+    questions: Callable[[str], list[dict[str, Json]]] | None = None
+    may_differ: bool = False
+
+
+def names_of_plug_ins() -> tuple[str, ...]:
+    """Return the names of the data sets of plug-ins, sorted."""
+    return entry_points.names(_GROUP)
+
+
+def installer(name: str) -> Installer:
+    """Return the installer of the data set ``name`` of a plug-in."""
+    found: Installer = entry_points.load(_GROUP, name)
+    return found
+
+
+def with_graph() -> list[str]:
+    """Return the names of the data sets that have a graph, sorted."""
+    return [name for name in names_of_plug_ins() if installer(name).questions is not None]
+
 
 _TEXT2KGBENCH = "text2kgbench"
 _CHECKSUMS = ("Text2KG", "files.sha256")  # of its files
@@ -41,7 +88,7 @@ class Description:
 
 def names() -> list[str]:
     """Return the names of all data sets that can be installed."""
-    return sorted([_TEXT2KGBENCH, _BEASTIARY, *installers.names()])
+    return sorted([_TEXT2KGBENCH, _BEASTIARY, *names_of_plug_ins()])
 
 
 def describe(name: str) -> Description:
@@ -84,7 +131,7 @@ def _declared() -> Declared:
 
 
 def _files(name: str, expected: str) -> dict[str, str]:
-    listed = _CHECKSUMS if name == _TEXT2KGBENCH else installers.installer(name).checksums
+    listed = _CHECKSUMS if name == _TEXT2KGBENCH else installer(name).checksums
     text = resources.text("tasks", *listed)
     if hashlib.sha256(text.encode("utf-8")).hexdigest() != expected:
         raise ResourceError(

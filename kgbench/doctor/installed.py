@@ -24,8 +24,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import kgbench
-from kgbench.children import one_task
-from kgbench.children.endings import ChildTimeout
+from kgbench.children.answering import ChildTimeout
+from kgbench.children.child import run_once
 from kgbench.datasets import descriptions, home
 from kgbench.doctor import Condition, State
 from kgbench.errors import KgbenchError
@@ -244,7 +244,7 @@ def task_classes() -> Iterator[Condition]:
 def lockdown() -> Iterator[Condition]:
     """Yield what a process can still do after the lockdown of judging processes."""
     try:
-        child = one_task.run("kgbench.doctor.probe", str(_MEMORY), seconds=_LIMIT_OF_TEST)
+        child = run_once("kgbench.doctor.probe", str(_MEMORY), seconds=_LIMIT_OF_TEST)
         refused = json.loads(child.out)
     except (OSError, ChildTimeout, ValueError) as error:
         yield _of_judging("lockdown", State.BROKEN, f"a process cannot be locked down: {error}")

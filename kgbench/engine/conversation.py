@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kgbench import clock
-from kgbench.connectors import CallAbandoned, declared, extraction
+from kgbench.connectors import CallAbandoned, extraction
+from kgbench.connectors.declared import NATIVE, TEXT
 from kgbench.engine import planning
 from kgbench.engine.calls import Channel, outcome
 from kgbench.engine.planning import PlannedDialogue
@@ -23,10 +24,10 @@ from kgbench.engine.run import Run, StoredDialogue
 from kgbench.engine.spending import CHARACTERS_PER_TOKEN
 from kgbench.engine.tool_turns import ToolTurns
 from kgbench.errors import ProviderError
-from kgbench.evaluation import answer_evaluation, dialogue_evaluation
-from kgbench.execution.pools import request as judge_request
+from kgbench.execution.judging import JudgeRequest
 from kgbench.model import Call, Dialogue, Outcome, Request, Turn, Usage, Verdict
 from kgbench.rdf import digest
+from kgbench.record.evaluations import answer_evaluation, dialogue_evaluation
 from kgbench.store.protocol import Block
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
@@ -68,7 +69,7 @@ class Conversation:
         self._run = run
         self._stored = stored
         exercise, model = planned.exercise, planned.model
-        native = declared.NATIVE if planned.native else declared.TEXT
+        native = NATIVE if planned.native else TEXT
         self._dialogue = Dialogue(
             iri=run.recorder.dialogue_iri(
                 model.label,
@@ -148,7 +149,7 @@ class Conversation:
                     self._prompt, self._feedback = replied.prompt, TOOL_RESULTS
                     return None
             k = len(self._dialogue.turns) - 1
-            request = judge_request(self._dialogue, self.planned.exercise.case, k)
+            request = JudgeRequest.of(self._dialogue, self.planned.exercise.case, k)
             verdict = await self._run.judges.judge(self._dialogue.iri, request)
         self._verdicts.append(verdict)
         if verdict.next_prompt is None or len(self._verdicts) == self._task_class.max_rounds:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from kgbench.config.names import suites_of_results
-from kgbench.connectors import declared
+from kgbench.connectors.declared import NATIVE, TEXT, is_native
 from kgbench.errors import TaskError
 from kgbench.model import Case, ModelSetup, Plan, Task
 from kgbench.on_demand import OnDemand
@@ -146,7 +146,7 @@ def planned_dialogues(
             exercise = cases[iteration % len(cases)]
             number = iteration // len(cases) if exercise.counted_alone else iteration
             tools = tool_prompts.tools_of(exercise.case)
-            native = bool(tools) and declared.is_native(model, plan.tool_protocol)
+            native = bool(tools) and is_native(model, plan.tool_protocol)
             if tools:
                 exercise = _with_tools(exercise, tools, native=native)
             values = ingredients(model, exercise, number)
@@ -178,8 +178,8 @@ def tool_protocols(plan: Plan, exercises: Mapping[str, Sequence[Exercise]]) -> d
         return {}
     labels: dict[str, list[str]] = {}
     for model in plan.models:
-        native = declared.is_native(model, plan.tool_protocol)
-        name = declared.NATIVE if native else declared.TEXT
+        native = is_native(model, plan.tool_protocol)
+        name = NATIVE if native else TEXT
         labels.setdefault(name, []).append(model.label)
     return labels
 
@@ -188,7 +188,7 @@ def native_tools(
     plan: Plan, exercises: Mapping[str, Sequence[Exercise]], model: ModelSetup
 ) -> tuple[Tool, ...]:
     """Return the tools of the first task that offers tools, if the provider passes them on."""
-    if declared.is_native(model, plan.tool_protocol):
+    if is_native(model, plan.tool_protocol):
         for task in plan.tasks:
             of_task = exercises.get(task.label, ())
             if _offers_tools(task, of_task):
@@ -207,8 +207,8 @@ def _offers_tools(task: Task, exercises: Sequence[Exercise]) -> bool:
 def describe_protocols(protocols: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a readable line for each protocol in the result of :func:`tool_protocols`."""
     words = {
-        declared.NATIVE: "the provider's tool calling",
-        declared.TEXT: "text in the prompt",
+        NATIVE: "the provider's tool calling",
+        TEXT: "text in the prompt",
     }
     for name, labels in protocols.items():
         yield f"tools by {words[name]}: {', '.join(labels)}"

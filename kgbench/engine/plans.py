@@ -14,9 +14,8 @@ from kgbench import config as configurations
 from kgbench.config import turtle
 from kgbench.config.names import checked_suite, suites_of_results
 from kgbench.engine.planning import recorded_prompts
-from kgbench.errors import NoStore, TaskError
+from kgbench.errors import NoStore, TaskError, nearest
 from kgbench.model import ModelSetup, Plan, Task
-from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo

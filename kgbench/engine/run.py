@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from kgbench import clock
 from kgbench.config.specs import WITHOUT_COST
+from kgbench.connectors.tool_servers import ToolServers
 from kgbench.engine import planning
-from kgbench.engine.judge_queue import JudgeQueue
 from kgbench.engine.planning import PlanExercises, PlannedDialogue
+from kgbench.engine.queues import JudgeQueue, Writer
 from kgbench.engine.replies import Replies, open_replies
 from kgbench.engine.session import Progress, Settings, StopSignal, Watch
 from kgbench.engine.spending import (
@@ -24,7 +25,6 @@ from kgbench.engine.spending import (
     Spending,
     declared_prices,
 )
-from kgbench.engine.writer import Writer
 from kgbench.execution.endpoint import Endpoint
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
@@ -32,16 +32,14 @@ from kgbench.execution.pools import executor, start_children, workers
 from kgbench.model import Dialogue, ModelSetup, Plan, Turn
 from kgbench.record import accounts, invalidation, reading
 from kgbench.record.dialogues import dialogues
-from kgbench.record.entries import case_entry, model_entry, task_entry
 from kgbench.record.identity import ReusableAnswers
 from kgbench.record.reading import DialogueState
 from kgbench.record.recorded_results import EndpointResults, Results, recorded
-from kgbench.record.recorder import Recorder
+from kgbench.record.recorder import Recorder, case_entry, model_entry, task_entry
 from kgbench.software import this_software
 from kgbench.store.iris import id_from, new_id
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
-from kgbench.tool_servers.servers import ToolServers
 
 _SWITCH = 0.0005  # seconds
 _REMEMBERED = 20_000  # catalogue entries and task executions

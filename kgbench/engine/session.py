@@ -23,8 +23,7 @@ from kgbench.connectors import keys
 from kgbench.errors import StoreError, WriteFailed
 from kgbench.model import Reply
 from kgbench.record.reading import RunInfo
-from kgbench.secrets import secret_names
-from kgbench.secrets.detection import scrub
+from kgbench.secrets import scrub, secrets_in_environment
 
 Say = Callable[[str], None]
 
@@ -41,7 +40,7 @@ class Journal:
         self._say = say
         self._path = path
         self._file: BinaryIO | None = None
-        self._secrets = secret_names.secrets_in_environment()
+        self._secrets = secrets_in_environment()
         if path is not None:
             try:
                 # Unbuffered: a write that fails raises here, not in close().

@@ -26,7 +26,7 @@ from kgbench.model import Usage as CallUsage
 from kgbench.rdf.declared import Declared
 from kgbench.rdf.declared_terms import check_terms
 from kgbench.record.accounts import Price, SessionPrice, Usage, counted
-from kgbench.tools import budget
+from kgbench.tools.module import BUDGET_DOLLARS, limits_dollars
 from kgbench.vocab import DCTERMS, KGB, SKOS
 
 CHARACTERS_PER_TOKEN = 4  # about right for English text; used for estimates only
@@ -206,12 +206,12 @@ class Spending:
 
         Raises :class:`~kgbench.errors.ModelSpecError`.
         """
-        limited = [task.label for task in plan.tasks if budget.limits_dollars(task.parameters)]
+        limited = [task.label for task in plan.tasks if limits_dollars(task.parameters)]
         if limited and self._unpriced:
             raise ModelSpecError(
                 f"{limited[0]} limits the US dollars of a dialogue, but no price is known for "
                 f"{', '.join(self._unpriced)}: name one in a table of your own (--prices), or set "
-                f"{budget.DOLLARS} to 0, which is no limit"
+                f"{BUDGET_DOLLARS} to 0, which is no limit"
             )
 
     @property

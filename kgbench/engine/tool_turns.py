@@ -16,12 +16,13 @@ from datetime import timedelta
 from typing import NamedTuple, Protocol, TypeAlias
 
 from kgbench import clock
+from kgbench.connectors.tool_servers import Equipment
 from kgbench.execution import judging
 from kgbench.execution.judging import ToolRequest
 from kgbench.model import Case, Dialogue, Json, Turn
 from kgbench.tool_calls import Fault, Tool, ToolCall, ToolOutcome, ToolResult, ToolUse
-from kgbench.tool_servers.servers import Equipment
-from kgbench.tools import arguments, budget, wording
+from kgbench.tools import wording
+from kgbench.tools.module import Cost, budget_of, spent_in
 
 ACCEPTED = ToolResult("accepted")
 _LAST = "No tool call is left: answer or give up now."
@@ -68,11 +69,11 @@ class ToolTurns:
         *,
         native: bool,
         equipment: Equipment | None = None,
-        cost: budget.Cost = lambda _: None,
+        cost: Cost = lambda _: None,
     ) -> None:
         self._case = case
         self._tools = {tool.name: tool for tool in tools}
-        self._budget = budget.of(case.parameters)
+        self._budget = budget_of(case.parameters)
         self._native = native
         self._desk = desk
         self._equipment = equipment
@@ -98,7 +99,7 @@ class ToolTurns:
         ends = any(self._ends(use.call, use.result) for use in uses)
         if ends or self._exhausted:
             return TurnResult(uses, None)
-        spent = budget.spent(dialogue.turns, self._cost)
+        spent = spent_in(dialogue.turns, self._cost)
         self._exhausted = self._budget.exhausted(self._calls, spent)
         note = self._budget.remaining(self._calls, spent)
         if self._exhausted:
@@ -149,12 +150,12 @@ class ToolTurns:
         self, call: ToolCall, tool: Tool
     ) -> tuple[_Request | None, tuple[Fault, str] | None]:
         try:
-            values = arguments.read(call.arguments)
+            values = wording.read_arguments(call.arguments)
         except ValueError as error:
             return None, (Fault.MALFORMED, str(error))
         if self._equipment is not None and call.name in self._equipment.names:
             return _ServerRequest(call.name, values), None  # the server checks its arguments itself
-        if reason := arguments.fault(tool, values):
+        if reason := wording.fault_in(tool, values):
             return None, (Fault.ARGUMENTS, reason)
         return ToolRequest(self._case, call, values), None
 

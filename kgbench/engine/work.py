@@ -13,13 +13,14 @@ from kgbench.config.specs import WITHOUT_PROVIDER
 from kgbench.connectors import Connector, find, replay
 from kgbench.connectors.batches import Batches, open_batches
 from kgbench.connectors.calls import Caller
-from kgbench.engine import estimates, planning
+from kgbench.connectors.tool_servers import ToolServers
+from kgbench.engine import planning
 from kgbench.engine.batch_client import BatchClient
 from kgbench.engine.batch_rounds import BatchRounds, abandon, refuse_beside
 from kgbench.engine.calls import PASSES, Channel, ModelClient, RetryPolicy
 from kgbench.engine.conversation import Conversation, DialogueResult, Ending
 from kgbench.engine.planning import PlannedDialogue
-from kgbench.engine.preflight import first_calls
+from kgbench.engine.preflight import first_calls, most
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.engine.run import Run, invalidate_outdated
 from kgbench.engine.session import Progress, Settings, StopSignal, Wait, Watch
@@ -27,7 +28,6 @@ from kgbench.engine.spending import CHARACTERS_PER_TOKEN
 from kgbench.errors import ProviderRefused, WriteFailed
 from kgbench.model import Call, ModelSetup, Outcome, Plan, Usage
 from kgbench.store.protocol import Store
-from kgbench.tool_servers.servers import ToolServers
 
 _REFUSALS = 3  # refusals in a row after which a model is not called any more
 _HOLDERS = 2  # dialogues per allowed call, so that judging does not leave call slots unused
@@ -244,7 +244,7 @@ class _Work:
         """Add dialogues to the open ones; return the first of later rounds, if there is one."""
         characters = sum(len(dialogue.planned.exercise.prompt) for dialogue in open_)
         while later is not None and rounds.room(len(open_), characters):
-            begun = self._run.may_begin(later, *estimates.most(later.exercise))
+            begun = self._run.may_begin(later, *most(later.exercise))
             if not begun:
                 return later if begun is None else None
             open_.append(Conversation(self._run, later, await self._run.stored(later)))

@@ -32,7 +32,7 @@ from kgbench.net.limits import (
     retry_after,
 )
 from kgbench.rdf import lexer
-from kgbench.rdf.prefixes import complete
+from kgbench.rdf.query_text import with_well_known
 from kgbench.store import quirks
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Endpoint:
             return QueryResult(error=refused, refused=True)
         if lexer.is_deeper(query, DEEPEST):
             return QueryResult(error=f"brackets are nested deeper than {DEEPEST} levels")
-        known = complete(prefixes)
+        known = with_well_known(prefixes)
         query = query.removeprefix(BOM)
         declarations = [
             f"PREFIX {prefix}: <{known[prefix]}>\n"

@@ -19,10 +19,11 @@ from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeAlias
 
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import documents, fresh_nodes, graph_changes
+from kgbench.execution import documents, graph_changes
+from kgbench.execution.rewriting import HIDDEN
 from kgbench.model import Executor, QueryResult
 from kgbench.rdf import lexer
-from kgbench.rdf.prefixes import complete
+from kgbench.rdf.query_text import with_well_known
 
 ENGINES: Final = {"oxigraph": "pyoxigraph", "rdflib": "rdflib"}
 MOST_VALUES = 1_500_000  # values of one result (rows times variables), about 200 MB as terms
@@ -170,7 +171,7 @@ class QueryEngine(ABC, Generic[Loaded]):
     ) -> QueryResult:
         if refused is not None:
             return QueryResult(error=refused, refused=True)
-        loaded, known, text = self._graphs[graph], complete(prefixes), text.removeprefix(BOM)
+        loaded, known, text = self._graphs[graph], with_well_known(prefixes), text.removeprefix(BOM)
         try:
             documents.refuse_surrogates(text)
             return run(loaded, text, known)
@@ -209,7 +210,7 @@ def as_rows(
     ``write`` writes a term; its second argument numbers labels of blank nodes by occurrence,
     because engines generate them.
     """
-    shown = [n for n, name in enumerate(names) if not name.startswith(fresh_nodes.HIDDEN)]
+    shown = [n for n, name in enumerate(names) if not name.startswith(HIDDEN)]
     if len(shown) < len(names):
         solutions = ([solution[n] for n in shown] for solution in solutions)
     variables = tuple(names[n] for n in shown)

@@ -13,10 +13,11 @@ from typing import Any, Final
 
 import pyoxigraph as ox
 
-from kgbench.execution import documents, fresh_nodes
+from kgbench.execution import documents
+from kgbench.execution.rewriting import execute
 from kgbench.model import QueryResult
 from kgbench.rdf import lexer
-from kgbench.rdf.triple_terms import to_ntriples
+from kgbench.rdf.quads import to_ntriples
 
 COLUMNS: Final = ("change", "subject", "predicate", "object", "graph")
 ADDED: Final = '"added"'
@@ -65,7 +66,7 @@ def changes(
         "custom_functions": dict(functions),
     }
     if is_construct(text):
-        triples = fresh_nodes.execute(lambda query: store.query(query, **options), text)
+        triples = execute(lambda query: store.query(query, **options), text)
         assert isinstance(triples, ox.QueryTriples)
         return result(
             (ADDED, str(each.subject), str(each.predicate), to_ntriples(each.object), None)
@@ -74,7 +75,7 @@ def changes(
     before = frozenset(store)
     copy = ox.Store()
     copy.bulk_extend(before)
-    fresh_nodes.execute(lambda update: copy.update(update, **options), text)
+    execute(lambda update: copy.update(update, **options), text)
     if len(copy) > len(before) + MOST:
         return QueryResult(COLUMNS, error=_TOO_MANY)
     after = frozenset(copy)

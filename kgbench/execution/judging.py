@@ -19,17 +19,17 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
+from kgbench.children.answering import ChildEnded, ChildTimeout
 from kgbench.children.child import Child
-from kgbench.children.endings import ChildEnded, ChildTimeout
 from kgbench.errors import EvaluationError
 from kgbench.execution import frames
 from kgbench.execution.frames import REASONS, SIZE, SharedStatus
-from kgbench.model import Case, Json, Outcome, Verdict
+from kgbench.model import Case, Dialogue, Json, Outcome, Verdict
 from kgbench.policies.policy import policies
 from kgbench.tasks import catalogue, protection
-from kgbench.tool_calls import ToolCall, ToolOutcome, ToolResult
+from kgbench.tool_calls import TOOL_RESULTS, ToolCall, ToolOutcome, ToolResult
 
 _AHEAD = 1 << 18  # bytes of requests that may wait for the pipe
 _MOST_CASES = 512  # cases that a child remembers
@@ -46,6 +46,13 @@ class JudgeRequest:
     case: Case
     answers: tuple[str, ...]
     prompts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, dialogue: Dialogue, case: Case, k: int) -> Self:
+        """Return the request to judge answer ``k`` of ``dialogue``, with tool results before it."""
+        with_tools = any(turn.feedback == TOOL_RESULTS for turn in dialogue.turns)
+        prompts = tuple(turn.prompt for turn in dialogue.turns[: k + 1]) if with_tools else ()
+        return cls(case, dialogue.answers[: k + 1], prompts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,14 @@ import pyoxigraph as ox
 
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import casts, documents, fresh_nodes, graph_changes
+from kgbench.execution import documents, graph_changes
 from kgbench.execution.engines import TRIPLE, GraphText, QueryEngine, Question, as_rows
+from kgbench.execution.rewriting import FUNCTIONS, execute
 from kgbench.model import ParsedGraph, QueryResult
-from kgbench.rdf import lexer, triple_terms
+from kgbench.rdf import lexer
 from kgbench.rdf.lexer import Kind, tokens
-from kgbench.rdf.prefixes import complete
+from kgbench.rdf.quads import to_ntriples
+from kgbench.rdf.query_text import with_well_known
 
 DEEPEST = (
     400  # nested brackets; the engine's recursive parser overflows its stack at thrice as many
@@ -78,7 +80,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
 
     def check(self, query: str, prefixes: Mapping[str, str], *, update: bool = False) -> str | None:
         """Return the syntax error of a query or update, with line and column, or ``None``."""
-        known = complete(prefixes)
+        known = with_well_known(prefixes)
         query = query.removeprefix(BOM)
         if update:
             return self._check_update(query, known)
@@ -99,7 +101,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
     def _changed(self, loaded: ox.Store, text: str, known: Mapping[str, str]) -> QueryResult:
         _refuse_deep(text)
         try:
-            return graph_changes.changes(loaded, text, known, casts.FUNCTIONS)
+            return graph_changes.changes(loaded, text, known, FUNCTIONS)
         except SyntaxError as error:
             return QueryResult(error=_update_error(text, str(error), known))
 
@@ -107,7 +109,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
         self, kind: Question, loaded: ox.Store, query: str, known: Mapping[str, str]
     ) -> QueryResult:
         _refuse_deep(query)
-        results = self._run(loaded, query, known, {} if kind == "select" else casts.FUNCTIONS)
+        results = self._run(loaded, query, known, {} if kind == "select" else FUNCTIONS)
         if isinstance(results, ox.QueryBoolean):
             return QueryResult(boolean=bool(results))
         if isinstance(results, ox.QuerySolutions):
@@ -215,7 +217,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
             "prefixes": dict(prefixes),
             "custom_functions": dict(functions) if functions else None,
         }
-        return fresh_nodes.execute(lambda text: store.query(text, **options), query)  # type: ignore[arg-type]
+        return execute(lambda text: store.query(text, **options), query)  # type: ignore[arg-type]
 
 
 def _parsed(text: str, rdf_format: str) -> ParsedGraph:
@@ -277,7 +279,7 @@ def _written(term: object, number: Callable[[str], str]) -> str:
     if isinstance(term, ox.BlankNode):
         return number(term.value)
     if isinstance(term, ox.Triple):
-        return triple_terms.to_ntriples(term, lambda part: _written(part, number))
+        return to_ntriples(term, lambda part: _written(part, number))
     return str(term)
 
 

@@ -22,7 +22,6 @@ from kgbench import entry_points
 from kgbench.errors import ConfigurationError, Finding
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch, start_child
 from kgbench.model import Case, Dialogue, Verdict
-from kgbench.tool_calls import TOOL_RESULTS
 
 _GROUP = "kgbench.executors"
 _LOCAL = "local"
@@ -124,13 +123,6 @@ def unusable(spec: str, reason: str) -> ConfigurationError:
     return ConfigurationError([Finding("--executor", "", f"'{spec}' cannot be used: {reason}")])
 
 
-def request(dialogue: Dialogue, case: Case, k: int) -> JudgeRequest:
-    """Return the request to judge answer ``k`` of ``dialogue``, with tool results before it."""
-    with_tools = any(turn.feedback == TOOL_RESULTS for turn in dialogue.turns)
-    prompts = tuple(turn.prompt for turn in dialogue.turns[: k + 1]) if with_tools else ()
-    return JudgeRequest(case, dialogue.answers[: k + 1], prompts)
-
-
 def judge_dialogues(
     dialogues: Iterable[tuple[Dialogue, Case]],
     executor: concurrent.futures.Executor,
@@ -156,7 +148,7 @@ def judge_parts(
         for of, part in parts:
             judged = [dialogue.judged for dialogue, _ in part]
             requests = [
-                request(dialogue, case, k)
+                JudgeRequest.of(dialogue, case, k)
                 for (dialogue, case), rounds in zip(part, judged, strict=True)
                 for k in rounds
             ]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from kgbench.rdf import declared_terms
 from kgbench.rdf.lexer import Kind, Token, tokens
-from kgbench.rdf.prefixes import complete
+from kgbench.rdf.query_text import with_well_known
 from kgbench.scoring import result_sets
 from kgbench.vocab import PREFIXES
 
@@ -71,7 +71,7 @@ def renamed(query: str, prefixes: Mapping[str, str], names: Mapping[str, str]) -
 
 def _named(read: Sequence[Token], prefixes: Mapping[str, str]) -> Iterator[tuple[Token, str]]:
     """Yield the tokens that name an IRI outside of the prologue, with the IRI."""
-    known = dict(complete(prefixes))
+    known = dict(with_well_known(prefixes))
     index = 0
     while index < len(read):
         token = read[index]

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
-from kgbench.execution import documents, fresh_nodes, graph_changes
+from kgbench.execution import documents, graph_changes
 from kgbench.execution.engines import (
     TRIPLE,
     GraphText,
@@ -28,6 +28,7 @@ from kgbench.execution.engines import (
     as_rows,
 )
 from kgbench.execution.oxigraph import ox_format
+from kgbench.execution.rewriting import execute
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.vocab import XSD
 
@@ -96,9 +97,7 @@ class RdflibExecutor(QueryEngine["Graph"]):
         known: Mapping[str, str],
     ) -> QueryResult:
         with _quietly():
-            result = fresh_nodes.execute(
-                lambda text: loaded.query(text, initNs=known), query, _syntax_error()
-            )
+            result = execute(lambda text: loaded.query(text, initNs=known), query, _syntax_error())
             if result.type == "ASK":
                 return QueryResult(boolean=bool(result.askAnswer))
             if result.type == "CONSTRUCT":
@@ -159,9 +158,7 @@ def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
     if graph_changes.is_construct(text):
-        built = fresh_nodes.execute(
-            lambda query: loaded.query(query, initNs=prefixes), text, _syntax_error()
-        )
+        built = execute(lambda query: loaded.query(query, initNs=prefixes), text, _syntax_error())
         for subject, predicate, value in built.graph or ():
             yield graph_changes.ADDED, _term(subject), _term(predicate), _term(value), None
         return
@@ -178,7 +175,7 @@ def _changes(loaded: Graph, text: str, prefixes: Mapping[str, str]) -> Iterator[
     for triple in loaded:
         copy.add(triple)
     before = set(copy.quads())
-    fresh_nodes.execute(lambda update: copy.update(update, initNs=prefixes), text, _syntax_error())
+    execute(lambda update: copy.update(update, initNs=prefixes), text, _syntax_error())
     after = set(copy.quads())
     for change, quads in (
         (graph_changes.REMOVED, before - after),

@@ -20,8 +20,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from kgbench import entry_points
-from kgbench.datasets import damage
+from kgbench import entry_points, files
 from kgbench.errors import ImportRefused
 from kgbench.importers.json_records import read_elements
 from kgbench.model import Json
@@ -175,7 +174,7 @@ def opened(path: Path, name: str, password: str | None = None) -> Iterator[Any]:
             if password is not None:
                 archive.setpassword(password.encode("utf-8"))
             yield archive
-    except damage.errors() as error:
+    except files.errors_of_damage() as error:
         raise ImportRefused(f"{name}: the archive is damaged ({error}): fetch it again") from error
 
 
@@ -193,7 +192,7 @@ def opened_member(archive: Any, member: Any, name: str, password: str | None) ->
     try:
         with archive.open(member) as stream:
             yield stream
-    except damage.errors() as error:
+    except files.errors_of_damage() as error:
         hint = ", or the password is wrong" if encrypted else ""
         last = PurePosixPath(member.filename).name
         raise ImportRefused(f"{name}/{last}: damaged in the archive ({error}){hint}") from error

@@ -4,7 +4,7 @@
 Every record is validated before the first is converted. A file is read record by record: once to
 validate it, and once for the conversion of each of its runs. Its fields are converted as follows:
 
-* ``taskInfo`` and ``taskData``: a task and a case (:mod:`kgbench.importers.published_cases`);
+* ``taskInfo`` and ``taskData``: a task and a case (:mod:`kgbench.importers.published`);
   ``gitCommit``: the agent of run and evaluation pass.
 * ``startTime``, ``duration``: begin and end of the dialogue. ``interactions``: its turns; a call
   lasts from the time of its prompt to the time of its response. Times are local and without zone,
@@ -36,10 +36,10 @@ from functools import partial
 from typing import TypeAlias
 
 from kgbench.errors import ImportRefused, TaskError
-from kgbench.importers import published_cases
+from kgbench.importers import published
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.metrics import MetricNames, UndeclaredMetric, is_declared
-from kgbench.importers.published_scores import evaluations, feedback_after, within_ranges
+from kgbench.importers.published import evaluations, feedback_after, within_ranges
 from kgbench.importers.records import Exchange, Record, names_zone, read_record
 from kgbench.model import (
     Call,
@@ -135,7 +135,7 @@ def read_runs(file: ResultFile, iris: Iris, suite: str | None = None) -> list[Im
     corrected: dict[str, str] = {}
     parts: dict[tuple[int, str], _Part] = {}
     for k, record in enumerate(_records(file)):
-        published_cases.note_corrected_graph(record, corrected)
+        published.note_corrected_graph(record, corrected)
         zoned = names_zone(record.started)
         key = (record.generation, record.commit)
         part = parts.setdefault(key, _Part(zoned, record.started, record.ended))
@@ -259,8 +259,8 @@ class _Conversion:
         return known.setup
 
     def task(self, record: Record) -> Task:
-        label = published_cases.label(record)
-        settings = canonical_json([record.parameters, published_cases.problem_size(record)])
+        label = published.label(record)
+        settings = canonical_json([record.parameters, published.problem_size(record)])
         key = (record.task_class, record.version, label, settings)
         if key not in self.labelled:
             task = self.labelled[key] = _task(record, label, self.iris)
@@ -268,13 +268,13 @@ class _Conversion:
         return self.labelled[key]
 
     def case(self, record: Record) -> Case:
-        data = published_cases.case_data(record, self.corrected)
+        data = published.case_data(record, self.corrected)
         case = catalogue.make_case(
             self.suite,
             record.task_class,
-            published_cases.parameters(record),
+            published.parameters(record),
             data,
-            published_cases.case_uid(data),
+            published.case_uid(data),
         )
         self.versions.setdefault(case.iri, record.version)
         return self.cases.setdefault(case.iri, case)
@@ -306,13 +306,13 @@ def model_id(source_id: str) -> str:
 def _task(record: Record, label: str, iris: Iris) -> Task:
     """Return the task of a record: the declared one, if this version of its class is declared."""
     task_class, version = record.task_class, record.version
-    parameters = published_cases.parameters(record)
+    parameters = published.parameters(record)
     if is_declared(task_class, version):
         try:
             return catalogue.make_task(task_class, label, parameters)
         except TaskError:
             pass  # it has undeclared parameters, and becomes a separate task
-    size = published_cases.problem_size(record)
+    size = published.problem_size(record)
     if size is not None and "size" not in parameters:
         parameters |= {"size": size}
     iri = iris.mint(

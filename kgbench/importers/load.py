@@ -17,7 +17,6 @@ from pathlib import PurePosixPath
 
 from kgbench import clock
 from kgbench.errors import ImportRefused
-from kgbench.evaluation import evaluations
 from kgbench.execution.engines import engine_label
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import judge_dialogues
@@ -25,8 +24,8 @@ from kgbench.importers.llm_kg_bench import ImportedModel, ImportedRun
 from kgbench.importers.metrics import descriptions
 from kgbench.model import Dialogue, Evaluation, Json
 from kgbench.rdf import boolean, string
-from kgbench.record.entries import case_entry, model_entry, task_entry
-from kgbench.record.recorder import Recorder
+from kgbench.record.evaluations import evaluations
+from kgbench.record.recorder import Recorder, case_entry, model_entry, task_entry
 from kgbench.scoring.agreement import agreement_of_error
 from kgbench.software import this_software
 from kgbench.store.iris import Iris, id_from

@@ -22,7 +22,7 @@ from kgbench.errors import ImportRefused
 from kgbench.families.text2kg_turtle import BASE, class_iri, property_iri
 from kgbench.model import Case, Json, Task
 from kgbench.rdf import digest, integer, string
-from kgbench.record.entries import case_entry, task_entry
+from kgbench.record.recorder import case_entry, task_entry
 from kgbench.store.iris import Iris
 from kgbench.tasks import catalogue
 from kgbench.vocab import DCAT, DCTERMS, DQV, OWL, RDF, RDFS, SCHEMA, SKOS, VOID

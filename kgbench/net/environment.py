@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from kgbench.errors import EnvironmentVariableError, pip_install
 from kgbench.net.limits import ascii_host
-from kgbench.secrets import key_patterns
+from kgbench.secrets import hide_keys
 
 if TYPE_CHECKING:
     import httpx2
@@ -201,7 +201,7 @@ def _is_url(url: str) -> bool:
 def _shown(value: str) -> str:
     """Return the value of a variable without name and password, and without keys."""
     bare = re.sub(r"^([A-Za-z][A-Za-z0-9+.-]*://)?.*@", r"\1", value, flags=re.DOTALL)
-    text = key_patterns.hide_keys(" ".join(bare.split()), _HIDDEN)
+    text = hide_keys(" ".join(bare.split()), _HIDDEN)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from kgbench.characters import visible
-from kgbench.rdf.query_errors import WORDS
+from kgbench.rdf.query_text import SPARQL_WORDS
 from kgbench.scoring.fences import fenced_blocks
 
 LONGEST_TEXT: Final = 200_000  # characters of one text on a page
@@ -105,7 +105,7 @@ def _marked_xml(text: str) -> str:
 
 _TURTLE = Language("Turtle", _marker(_RDF, _TURTLE_WORDS))
 _NTRIPLES = Language("N-Triples", _marker(_RDF, frozenset()))
-_SPARQL = Language("SPARQL", _marker(_RDF, WORDS))
+_SPARQL = Language("SPARQL", _marker(_RDF, SPARQL_WORDS))
 _OF_JSON = Language("JSON", _marker(_JSON, _JSON_WORDS))
 _OF_JSON_LD = Language("JSON-LD", _OF_JSON.marked)
 _OF_XML = Language("XML", _marked_xml)

@@ -29,7 +29,7 @@ from kgbench.publish.scrubbing import Scrubber, is_public
 from kgbench.rdf import canonical_json
 from kgbench.rdf.quads import Quads
 from kgbench.record.accounts import run_end
-from kgbench.secrets.publication_key import PublicationKey
+from kgbench.store.publication_keys import PublicationKey
 from kgbench.vocab import CSVW, KGB, OWL, PROV, RDF, RDFS, SCHEMA, SH, SKOS, XSD
 
 _MOST_KEPT = 200_000  # entries of a cache, so that memory does not grow with the store

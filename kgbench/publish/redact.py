@@ -39,11 +39,9 @@ from kgbench.publish.workers import Progress, workers
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.queries import BoundQuery
 from kgbench.scores.reading import CHOOSING
-from kgbench.secrets import secret_names
-from kgbench.secrets.detection import SecretDetector
-from kgbench.secrets.publication_key import PublicationKey
-from kgbench.store import publication_keys
+from kgbench.secrets import SHORTEST, SecretDetector, secrets_in_environment
 from kgbench.store.iris import slug
+from kgbench.store.publication_keys import PublicationKey, publication_key
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA, SKOS
 
 _CONNECTOR = ox.NamedNode(KGB.connector)
@@ -309,7 +307,7 @@ def prepare_rules(
         local_names() | hosts_and_people(identifying_texts(view.database)),
         SecretDetector(known_keys(view.database)),
     )
-    key = publication_keys.publication_key(location)
+    key = publication_key(location)
     addresses = Addresses(
         view.iris.base,
         base,
@@ -332,8 +330,8 @@ def known_keys(database: ox.Store) -> frozenset[str]:
         if declared.service is not None and ox.Literal(name) in used:
             variables.update(declared.service.keys)
     known = keys.keys_in_use() | keys.held(variables)
-    long = {key for key in known if len(key) >= secret_names.SHORTEST}
-    return secret_names.secrets_in_environment() | long
+    long = {key for key in known if len(key) >= SHORTEST}
+    return secrets_in_environment() | long
 
 
 def identifying_texts(database: ox.Store) -> Iterator[str]:

@@ -43,8 +43,8 @@ import pyoxigraph as ox
 from kgbench.model import Json
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.quads import Quads
-from kgbench.secrets.publication_key import VEILED, PublicationKey
 from kgbench.store import fragments
+from kgbench.store.publication_keys import VEILED, PublicationKey
 from kgbench.vocab import BASE, KGB, RDF
 
 _LARGEST_TERM = 16_000_000  # bytes in N-Quads; the parser's limit is 16 MiB with what is around it

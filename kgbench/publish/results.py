@@ -37,7 +37,7 @@ from kgbench.publish.folder import Dump, Folder
 from kgbench.publish.metadata import Companion, Publication
 from kgbench.publish.selection import PublishedParts
 from kgbench.publish.signing import CLAIMS
-from kgbench.rdf.statements import integer, node, statements_about, text, type_statements
+from kgbench.rdf.quads import integer, node, statements_about, text, type_statements
 from kgbench.scores.inference import inference_statements
 from kgbench.scores.selection import Selection, select
 from kgbench.store.iris import slug

@@ -24,9 +24,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from kgbench.model import Json
-from kgbench.secrets import key_patterns
-from kgbench.secrets.detection import SecretDetector
-from kgbench.secrets.secret_names import is_recorded_secret_field
+from kgbench.secrets import SecretDetector, hide_keys, is_recorded_secret_field, published_keys
 
 KEY = "[key]"
 
@@ -226,7 +224,7 @@ class Scrubber:
         has_addresses = not _PLAIN.fullmatch(value)
         if has_addresses and "://" in value:
             value = _URL.sub(lambda match: _hide_private(match.group()), value)
-        value = key_patterns.hide_keys(value, KEY)
+        value = hide_keys(value, KEY)
         if has_addresses:
             folded = value.casefold()
             for signs, pattern, mark in _MARKED:
@@ -256,10 +254,8 @@ class Scrubber:
         return self._searched[iri]
 
     def _revealed(self, iri: str) -> Revealed | None:
-        key = next(key_patterns.published_keys(iri), None)
-        if key is None and (
-            self.tells(iri) or ("?" in iri and key_patterns.hide_keys(iri, KEY) != iri)
-        ):
+        key = next(published_keys(iri), None)
+        if key is None and (self.tells(iri) or ("?" in iri and hide_keys(iri, KEY) != iri)):
             key = iri
         if key is not None:
             return Revealed("a key", key)

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 
 from kgbench.errors import PublicationRefused, SignatureError
 from kgbench.publish.folder import Dump, Folder, Manifest, Unit
-from kgbench.signing import canonical, proofs
+from kgbench.signing import proofs
 from kgbench.signing.key_list import SUFFIX, KeyList
 from kgbench.signing.keys import SigningKey
 from kgbench.signing.proofs import Document
@@ -106,7 +106,7 @@ class Signer:
                 try:
                     with opened(folder.path / dump.path, self.password) as content:
                         quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-                        cached[dump.content] = canonical.digest(quads, folder.state)
+                        cached[dump.content] = proofs.digest(quads, folder.state)
                 except (Unreadable, SignatureError) as error:
                     raise PublicationRefused(
                         f"{dump.path}: {error}, so it cannot be signed: leave out its run (--run)"

@@ -39,7 +39,7 @@ from kgbench.publish.settings import RECIPE, Settings, recipe
 from kgbench.publish.signing import KEYS, SIGNATURE, SUMS
 from kgbench.publish.workers import Pool, Progress, workers
 from kgbench.rdf import canonical_json, digest
-from kgbench.rdf.statements import from_stamp
+from kgbench.rdf.quads import from_stamp
 from kgbench.store import SnapshotReader, open_reader
 from kgbench.vocab import DCTERMS, KGB, PROV
 

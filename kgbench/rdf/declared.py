@@ -17,9 +17,8 @@ import pyoxigraph as ox
 
 from kgbench import resources
 from kgbench.characters import without_bom
-from kgbench.errors import QueryError, ResourceError
+from kgbench.errors import QueryError, ResourceError, closest, nearest
 from kgbench.model import Json, Metric
-from kgbench.nearest import closest, nearest
 from kgbench.vocab import BASE, KGB, RDF, SCHEMA, SH, SKOS, XSD
 
 T = TypeVar("T")

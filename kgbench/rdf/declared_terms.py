@@ -14,8 +14,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgbench import resources
-from kgbench.errors import ResourceError
-from kgbench.nearest import nearest
+from kgbench.errors import ResourceError, nearest
 from kgbench.rdf.declared import Declared
 from kgbench.vocab import BASE, DQV, KGB, PREFIXES, RDF, SCHEMA, SH, compact
 

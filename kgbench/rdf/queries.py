@@ -24,12 +24,11 @@ from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
-from kgbench import resources
+from kgbench import rdf, resources
 from kgbench.characters import BOM
-from kgbench.errors import QueryError, ResourceError
-from kgbench.nearest import nearest
-from kgbench.rdf import query_errors, terms
+from kgbench.errors import QueryError, ResourceError, nearest
 from kgbench.rdf.declared import Declared
+from kgbench.rdf.query_text import explain_error, with_known_prefixes
 from kgbench.vocab import CSVW, DCTERMS, PREFIXES, RDFS, SCHEMA, SH, SKOS, XSD
 
 Value: TypeAlias = str | int | float | bool | ox.NamedNode | ox.Literal
@@ -94,7 +93,7 @@ def constructs() -> tuple[str, ...]:
 def digest() -> str:
     """Return the SHA-256 of the texts of all queries, in hex."""
     texts = "".join(f"{name}\n{resources.text('queries', f'{name}.rq')}" for name in names())
-    return terms.digest(texts)
+    return rdf.digest(texts)
 
 
 @cache
@@ -197,12 +196,12 @@ def ask(store: Any, text: str, *, prefixed: bool = True) -> Any:
     :class:`~kgbench.errors.QueryError`, with the position of a syntax error.
     """
     text = text.removeprefix(BOM)
-    query = query_errors.declared(text) if prefixed else text
+    query = with_known_prefixes(text) if prefixed else text
     try:
         return store.query(query)
     except QueryError as error:
         preamble = query.removesuffix(text)
-        raise QueryError(query_errors.explain(text, str(error), preamble=preamble)) from error
+        raise QueryError(explain_error(text, str(error), preamble=preamble)) from error
 
 
 def construct(store: Any, name: str, **parameters: Value | Sequence[Value] | None) -> list[ox.Quad]:
@@ -276,7 +275,7 @@ def _term(query: Query, parameter: QueryParameter, value: Value) -> str:
 def _serialised(parameter: QueryParameter, value: Value) -> str:
     if parameter.datatype is None:
         if isinstance(value, (str, ox.NamedNode)):
-            return terms.iri(_expanded(value.value if isinstance(value, ox.NamedNode) else value))
+            return rdf.iri(_expanded(value.value if isinstance(value, ox.NamedNode) else value))
         raise ValueError("it is a literal")
     if isinstance(value, ox.NamedNode):
         raise ValueError("it is an IRI")  # noqa: TRY004 - reported together with bad values
@@ -287,7 +286,7 @@ def _serialised(parameter: QueryParameter, value: Value) -> str:
 def _integer(value: str | float) -> str:
     if isinstance(value, float) and not value.is_integer():
         raise ValueError("it is not a whole number")
-    return terms.integer(int(value))
+    return rdf.integer(int(value))
 
 
 def _boolean(value: str | float) -> str:
@@ -295,15 +294,15 @@ def _boolean(value: str | float) -> str:
     truth = words.get(str(value).lower())
     if truth is None:
         raise ValueError("neither true nor false")
-    return terms.boolean(truth)
+    return rdf.boolean(truth)
 
 
 #: The datatypes of parameters, and the functions that serialise their values.
 _WRITERS: Mapping[str, Callable[[str | float], str]] = {
-    XSD.string: lambda value: terms.string(str(value)),
+    XSD.string: lambda value: rdf.string(str(value)),
     XSD.integer: _integer,
     XSD.boolean: _boolean,
-    XSD.double: lambda value: terms.double(float(value)),
+    XSD.double: lambda value: rdf.double(float(value)),
 }
 
 

@@ -14,8 +14,7 @@ from kgbench import clock
 from kgbench.model import ModelSetup
 from kgbench.rdf import queries
 from kgbench.record import schema
-from kgbench.record.entries import model_entry
-from kgbench.record.recorder import Recorder
+from kgbench.record.recorder import Recorder, model_entry
 from kgbench.store.protocol import Block, Store
 from kgbench.store.templates import fill
 

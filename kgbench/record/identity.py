@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from kgbench.errors import NotRecorded, StoreError
 from kgbench.model import Json, Reply
-from kgbench.rdf import canonical_json, digest, original_text, terms
+from kgbench.rdf import canonical_json, digest, original_text, string
 from kgbench.record.reading import RunInfo
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
@@ -208,7 +208,7 @@ def _is_of_run(iri: str, beginning: str) -> bool:
 
 def _called(store: Store, names: Iterable[str]) -> list[tuple[str, str]]:
     """Return the names and IRIs of the dialogues with these names, sorted."""
-    literals = ", ".join(map(terms.string, sorted(names)))
+    literals = ", ".join(map(string, sorted(names)))
     if not literals:
         return []
     rows = store.query(fill("dialogues-called.rq", names=literals))

@@ -14,9 +14,9 @@ from kgbench import clock
 from kgbench.errors import NotRecorded, StoreError
 from kgbench.rdf import iri
 from kgbench.record import reading, schema
-from kgbench.record.entries import registry_entry
 from kgbench.record.identity import find_dialogue
 from kgbench.record.reading import RunInfo
+from kgbench.record.recorder import registry_entry
 from kgbench.store.iris import new_id
 from kgbench.store.maintenance import analyses_of
 from kgbench.store.protocol import Block, Store

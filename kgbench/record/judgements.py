@@ -13,8 +13,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 from kgbench import resources
-from kgbench.errors import ResourceError, TaskError
-from kgbench.nearest import nearest
+from kgbench.errors import ResourceError, TaskError, nearest
 from kgbench.rdf import queries
 from kgbench.rdf.declared import Declared
 from kgbench.record.reviews import reviewer_iri

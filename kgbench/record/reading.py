@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kgbench.errors import NotRecorded
 from kgbench.model import Case, Dialogue, Json, Task
-from kgbench.record import bulk_scores, turns
+from kgbench.record.bulk import of_execution, of_pass, text
 from kgbench.store.protocol import Store
 from kgbench.store.templates import fill
 
@@ -127,7 +127,7 @@ def suite_prompts(store: Store, graph: str, suite: str) -> Iterator[StoredPrompt
             r["dialogue"].value,
             r["task"].value,
             r["case"].value,
-            turns.text(r["prompt"], r["original"]),
+            text(r["prompt"], r["original"]),
         )
 
 
@@ -249,7 +249,7 @@ def execution_dialogues(store: Store, graph: str, execution: Execution, run: str
     Two queries, however many dialogues there are; calls, tokens and tool uses are left out. Whole
     dialogues are read by :func:`kgbench.record.dialogues.dialogues`.
     """
-    answered_turns_of = turns.of_execution(store, graph, execution.iri)
+    answered_turns_of = of_execution(store, graph, execution.iri)
     dialogues = []
     for row in store.query(fill("execution-dialogues.rq", graph=graph, execution=execution.iri)):
         name = row["dialogue"].value
@@ -333,7 +333,7 @@ def pass_evaluations(store: Store, graph: str) -> Iterator[EvaluationInfo]:
 
 def pass_scores(store: Store, graph: str) -> PassScores:
     """Return every evaluation of the pass in ``graph`` with its scores, by dialogue and round."""
-    scores = bulk_scores.of_pass(store, graph)
+    scores = of_pass(store, graph)
     by_dialogue: PassScores = {}
     for judged in pass_evaluations(store, graph):
         seen = ScoredEvaluation(judged.iri, scores.get(judged.iri, {}), judged.decimals)

@@ -18,10 +18,10 @@ import pyoxigraph as ox
 from kgbench.errors import StoreError
 from kgbench.rdf import integer
 from kgbench.record import reading, schema
-from kgbench.record.entries import registry_entry
 from kgbench.record.reading import RunInfo
-from kgbench.store import copying, examination, registry, snapshots
-from kgbench.store.copying import CopiedGraph
+from kgbench.record.recorder import registry_entry
+from kgbench.store import examination, registry, snapshots
+from kgbench.store.copying import CopiedGraph, copy
 from kgbench.store.databases import ReadDatabase
 from kgbench.store.protocol import OwnedStore
 from kgbench.store.templates import fill
@@ -96,7 +96,7 @@ def recover(path: Path, target: OwnedStore) -> Recovered:
                 for subject in damaged
                 if not f"{subject}/".startswith(removed) and not _is_result(subject)
             ]
-            copied = copying.copy(store, target)
+            copied = copy(store, target)
             return Recovered(found.source, found.unread, copied, missing, incomplete)
 
 

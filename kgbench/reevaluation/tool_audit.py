@@ -30,7 +30,7 @@ from kgbench.run_selection import Selection, select_runs
 from kgbench.store.protocol import Store
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import ToolOutcome, ToolResult, ToolUse
-from kgbench.tools import arguments
+from kgbench.tools import wording
 from kgbench.tools.module import RecordedTools
 
 _OTHER: Mapping[str, str] = {"oxigraph": "rdflib", "rdflib": "oxigraph"}
@@ -169,7 +169,7 @@ def _request(case: Case, use: ToolUse, prompt: str) -> ToolRequest | str:
         return "the tool is one of another server"
     if use.call.name not in {tool.name for tool in tool_prompts.tools_of(case) if not tool.ends}:
         return "the call ends the dialogue"
-    return ToolRequest(case, use.call, arguments.read(use.call.arguments))
+    return ToolRequest(case, use.call, wording.read_arguments(use.call.arguments))
 
 
 def _foreign(case: Case) -> RecordedTools | None:

@@ -10,8 +10,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
 
-from kgbench.errors import QueryError, ResourceError
-from kgbench.nearest import nearest
+from kgbench.errors import QueryError, ResourceError, nearest
 from kgbench.rdf.declared import Declared, Node, shipped
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue

@@ -10,8 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from kgbench.errors import QueryError
-from kgbench.nearest import closest
+from kgbench.errors import QueryError, closest
 from kgbench.rdf import double
 from kgbench.rdf.declared import shipped
 from kgbench.scores.reading import ScoreRow

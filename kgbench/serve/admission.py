@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kgbench.rdf import lexer, query_errors
+from kgbench.rdf import lexer
 from kgbench.rdf.lexer import Kind, Token
+from kgbench.rdf.query_text import explain_error
 
 FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 DEEPEST = 100  # nested brackets; deeper nesting could exhaust the engine's stack
@@ -124,7 +125,7 @@ def _not_a_query(query: str, tokens: Sequence[Token], start: int) -> str:
     if word.upper() in _UPDATES:
         return f"{word.upper()} changes data: send it as an update, where updates are permitted"
     expected = f"the query is not SPARQL: it begins with '{word}', not with {' or '.join(FORMS)}"
-    return query_errors.explain(query[: tokens[start].start + 1], expected)
+    return explain_error(query[: tokens[start].start + 1], expected)
 
 
 def _after_prologue(tokens: Sequence[Token]) -> int:

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from kgbench.pages.things import View
 from kgbench.rdf import queries, query_examples
-from kgbench.rdf.statements import node, statements_about, text, type_statements
+from kgbench.rdf.quads import node, statements_about, text, type_statements
 from kgbench.serve import formats
 from kgbench.serve.admission import LOOKUP_ROWS, Admitted, Refused, ResponseAborted
 from kgbench.serve.formats import Format

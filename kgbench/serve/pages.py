@@ -22,7 +22,7 @@ from kgbench.execution.query_terms import unknown_terms
 from kgbench.pages import contents, things
 from kgbench.pages.things import View
 from kgbench.rdf import queries
-from kgbench.rdf.query_errors import KNOWN
+from kgbench.rdf.query_text import KNOWN_PREFIXES
 from kgbench.scores.selection import ALL
 from kgbench.serve import formats
 from kgbench.serve.admission import Refused
@@ -81,7 +81,7 @@ class Editor:
             "query": text or _FIRST,
             "topics": queries.by_topic(),
             "yasgui": YASGUI.is_file() and parameters.get("plain") != "1",
-            "prefixes": json.dumps(dict(KNOWN)),
+            "prefixes": json.dumps(dict(KNOWN_PREFIXES)),
             "ran": False,
             "problem": None,
             "heads": [],

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
+from kgbench.children.answering import ChildEnded, ChildTimeout, Limit
 from kgbench.children.child import Child
-from kgbench.children.endings import ChildEnded, ChildTimeout, Limit
 from kgbench.errors import StoreError
 from kgbench.serve import worker as protocol
 from kgbench.serve.admission import Refused, busy, displaced, too_slow

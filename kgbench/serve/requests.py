@@ -21,8 +21,9 @@ import pyoxigraph as ox
 from starlette.requests import ClientDisconnect, Request
 
 from kgbench.characters import BOM, without_bom
-from kgbench.rdf import lexer, query_errors
+from kgbench.rdf import lexer
 from kgbench.rdf.lexer import Kind, Token
+from kgbench.rdf.query_text import explain_error, with_known_prefixes
 from kgbench.serve import formats
 from kgbench.serve.admission import DEEPEST, TOKENS, Admitted, Refused, admit
 from kgbench.serve.settings import Limits
@@ -322,7 +323,7 @@ def error_message(prepared: str, error: Exception) -> str:
     if not isinstance(error, SyntaxError):
         return str(error)[:2_000]
     preamble, end, update = prepared.partition("\n")
-    return query_errors.explain(update, str(error), kind="update", preamble=preamble + end)
+    return explain_error(update, str(error), kind="update", preamble=preamble + end)
 
 
 def prepare_update(operation: Operation, base: str) -> str:
@@ -343,7 +344,7 @@ def prepare_update(operation: Operation, base: str) -> str:
         graphs = [f"USING <{iri}>" for iri in operation.default_graphs]
         graphs += [f"USING NAMED <{iri}>" for iri in operation.named_graphs or ()]
         text = with_dataset(text, " ".join(graphs), tokens)
-    preamble = query_errors.declared(text).removesuffix(text)
+    preamble = with_known_prefixes(text).removesuffix(text)
     return f"BASE <{base}> {preamble}\n{text}"
 
 

@@ -32,9 +32,8 @@ from kgbench.children import answering
 from kgbench.errors import NotRecorded, QueryError
 from kgbench.pages import things
 from kgbench.pages.things import View
-from kgbench.rdf import query_errors
-from kgbench.rdf.dataset_clauses import has_dataset
 from kgbench.rdf.lexer import TooManyTokens
+from kgbench.rdf.query_text import KNOWN_PREFIXES, explain_error, has_dataset
 from kgbench.serve import admission, requests
 from kgbench.serve.admission import Refused, too_large
 from kgbench.serve.formats import ENGINE, NO_TRIPLE_TERMS, can_express
@@ -46,7 +45,7 @@ READERS: Mapping[str, Callable[..., Any]] = {
     "triples": requests.triples,
     "admit": admission.admit,
 }
-_KNOWN = {name: str(iri) for name, iri in query_errors.KNOWN.items()}
+_KNOWN = {name: str(iri) for name, iri in KNOWN_PREFIXES.items()}
 _LONGEST_MESSAGE = 300
 _CHUNK = 1 << 15
 _MARKS = {"xml": b"<result>", "tsv": b"\n"}
@@ -220,7 +219,7 @@ def _query(view: View, job: Mapping[str, Any], send: _Send) -> None:
         counter = Counter(form) if isinstance(result, ox.QuerySolutions) else None
         write_rows(result, form, Output(_sender(send), counter, job["rows"], job["bytes"]))
     except SyntaxError as error:
-        raise Refused(400, _cut(query_errors.explain(job["query"], str(error)))) from None
+        raise Refused(400, _cut(explain_error(job["query"], str(error)))) from None
     except (ValueError, RuntimeError) as error:
         raise Refused(400, _cut(str(error))) from None
 

@@ -18,9 +18,8 @@ from typing import Final
 
 from kgbench import files
 from kgbench.errors import SignatureError
-from kgbench.signing import proofs
 from kgbench.signing.keys import public_bytes, public_key
-from kgbench.signing.proofs import Document, Statements
+from kgbench.signing.proofs import Document, Statements, claimed_proof, document, parse_time, verify
 from kgbench.vocab import DCTERMS, RDFS, SEC
 
 SUFFIX: Final = ".keys"
@@ -132,7 +131,7 @@ class KeyList:
 
     def document(self, iri: str) -> Document:
         """Return the controller document with the IRI ``iri``."""
-        return proofs.document(
+        return document(
             {
                 "id": iri,
                 "verificationMethod": [_method(iri, entry) for entry in self.entries.values()],
@@ -165,7 +164,7 @@ class KeyList:
         :class:`~kgbench.errors.SignatureError` for an invalid signature, and for an unknown,
         revoked or untrusted key.
         """
-        method = proofs.claimed_proof(secured).method
+        method = claimed_proof(secured).method
         start, _, key = method.partition("#")
         entry = self.entries.get(key)
         if start != iri or entry is None:
@@ -181,7 +180,7 @@ class KeyList:
                 f"it is signed by the key {key}, which is not trusted: a new key of its publisher "
                 "must reach you by other means than the publication"
             )
-        return proofs.verify(secured, key)
+        return verify(secured, key)
 
 
 def standing(signer: str | None, *, vouched: bool) -> str:
@@ -203,10 +202,10 @@ def _entries(stated: Statements, iri: str) -> Iterator[KeyEntry]:
         if key is None or created is None or method != f"{iri}#{key}":
             raise SignatureError(f"the key {method} in the document of keys is malformed")
         public_bytes(key)
-        proofs.parse_time(created)
+        parse_time(created)
         revoked, reason = stated.one(method, SEC.revoked), stated.one(method, RDFS.comment)
         entries.append(KeyEntry(key, created, revoked, reason))
-    return iter(sorted(entries, key=lambda entry: proofs.parse_time(entry.created)))
+    return iter(sorted(entries, key=lambda entry: parse_time(entry.created)))
 
 
 def _method(iri: str, entry: KeyEntry) -> Mapping[str, str]:

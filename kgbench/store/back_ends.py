@@ -26,6 +26,7 @@ from kgbench.rdf.declared import Declared
 from kgbench.store.iris import slug
 from kgbench.vocab import KGB, SH, SKOS
 
+REPLY_LOG = "replies.jsonl"
 _PATHS = {"query": KGB.queryPath, "update": KGB.updatePath, "data": KGB.dataPath}
 _OPTIONS = ("engine", *_PATHS, "limit")
 _SMALLEST = 10_000  # bytes; smaller requests could not contain a single turn
@@ -92,6 +93,29 @@ def state_folder(kind: str, location: str) -> Path:
     base = os.environ.get("XDG_STATE_HOME")
     state = Path(base) if base else Path.home() / ".local" / "state"
     return state / "kgbench" / kind / slug(find(location).update)
+
+
+def reply_log(location: str) -> Path | None:
+    """Return the file of the reply log of a store; ``None`` for one in memory.
+
+    It is in the folder of an embedded store. For a store on a server it is on this machine, in a
+    folder of the user's state folder that is named after the server's address. Raises
+    :class:`~kgbench.errors.StoreError` if there are replies in the form of an earlier version.
+    """
+    if location == "memory:":
+        return None
+    if is_remote(location):
+        folder = state_folder("replies", location)
+        earlier = state_folder("write-ahead", location)
+    else:
+        folder = Path(location)
+        earlier = folder / "write-ahead"
+    if any(earlier.rglob("*.log")):
+        raise StoreError(
+            f"{earlier} has replies in the form of an earlier version of kgbench: finish the run "
+            f"with that version, or delete the folder, and its replies are asked for again"
+        )
+    return folder / REPLY_LOG
 
 
 def public_url(url: str) -> str:

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 from kgbench import __version__
 from kgbench.characters import after_bom
 from kgbench.errors import QueryError, StoreError
-from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets import SecretDetector
 from kgbench.store import quirks
 from kgbench.store.back_ends import BackEnd, public_url
 from kgbench.store.connections import PASSWORD, TOKEN, USER, Answer, Connections, Credentials

@@ -40,7 +40,7 @@ from kgbench.net.limits import (
     ResponseTooSlow,
     retry_after,
 )
-from kgbench.secrets.key_patterns import surplus_of_key
+from kgbench.secrets import surplus_of_key
 
 PATIENCE = 300.0  # seconds that a server may be unavailable before a command gives up
 TIMEOUT = 900.0  # seconds for one answer

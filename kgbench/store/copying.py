@@ -1,26 +1,124 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of a store to another back end, verified by counts and digests.
+"""Copies of a store to another back end or to a file, verified by counts and digests.
 
 Content is copied first, and the catalogue, which makes it visible, last: an interrupted copy to a
 server leaves nothing visible, and the next one starts again. A folder gets its name when the copy
 in it is complete.
+
+Every graph is followed by a comment with its count and digest; the last line has the number of
+graphs. Any RDF tool can read the file; ``kgbench store copy FILE STORE`` restores it.
+
+The digest is the sum, modulo 2^256, of the SHA-256 of every triple, so it is independent of the
+order and needs constant memory. Engines change the lexical forms of numbers and times, so these are
+compared by value: ``1.0``, ``1`` and ``1e0`` are the same ``xsd:double``. Triples with blank nodes
+are counted separately, as an error.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import os
+import re
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Final, NamedTuple, cast
 
 import pyoxigraph as ox
 
 from kgbench.errors import StoreError
-from kgbench.store import digests, registry
-from kgbench.store.digests import Digest
+from kgbench.store import registry
+from kgbench.store.databases import ReadDatabase, is_damage
 from kgbench.store.protocol import Block, OwnedStore, Store
+from kgbench.store.quirks import lexical
 from kgbench.store.templates import fill
+from kgbench.vocab import XSD
+
+_MODULUS = 1 << 256
+_FRACTION = re.compile(r"\.(\d*?)0*(?=Z|[+-]\d\d:\d\d$|$)")
+_UTC = re.compile(r"[+-]00:00$")
+
+
+@dataclass(slots=True)
+class Digest:
+    """An incremental count and digest of triples."""
+
+    triples: int = 0
+    blank: int = 0
+    _sum: int = 0
+
+    @property
+    def value(self) -> str:
+        """The digest, in 64 hexadecimal digits."""
+        return f"{self._sum:064x}"
+
+    def add(self, triple: ox.Triple) -> None:
+        """Add a triple."""
+        subject, predicate, value = triple
+        self.triples += 1
+        self.blank += isinstance(subject, ox.BlankNode) or isinstance(value, ox.BlankNode)
+        line = f"{subject} {predicate} {_canonical(value)}"
+        hashed = hashlib.sha256(line.encode("utf-8")).digest()
+        self._sum = (self._sum + int.from_bytes(hashed, "big")) % _MODULUS
+
+    def through(self, triples: Iterable[ox.Triple]) -> Iterator[ox.Triple]:
+        """Yield ``triples``, and add each of them."""
+        for triple in triples:
+            self.add(triple)
+            yield triple
+
+
+def digest_of(triples: Iterable[ox.Triple]) -> Digest:
+    """Return the digest of ``triples``."""
+    digest = Digest()
+    for triple in triples:
+        digest.add(triple)
+    return digest
+
+
+def _canonical(term: object) -> str:
+    if isinstance(term, ox.Literal) and term.language is None:
+        datatype = term.datatype.value
+        form = _FORMS.get(datatype)
+        if form is not None:
+            return f'"{form(term.value)}"^^<{datatype}>'
+    return str(term)
+
+
+def _decimal(text: str) -> str:
+    try:
+        return f"{Decimal(text).normalize():f}"
+    except InvalidOperation:
+        return text
+
+
+def _integer(text: str) -> str:
+    return str(int(text)) if re.fullmatch(r"[+-]?\d{1,4000}", text) else text
+
+
+def _boolean(text: str) -> str:
+    return {"0": "false", "1": "true"}.get(text, text)
+
+
+def _moment(text: str) -> str:
+    short = _FRACTION.sub(lambda match: f".{match[1]}" if match[1] else "", text, count=1)
+    return _UTC.sub("Z", short)
+
+
+_FORMS = {
+    XSD.double: lexical,
+    XSD.float: lexical,
+    XSD.decimal: _decimal,
+    XSD.integer: _integer,
+    XSD.boolean: _boolean,
+    XSD.dateTime: _moment,
+}
+
 
 _LINES = 5_000  # triples per block
 
@@ -85,7 +183,7 @@ def copy(
 
 def verify(store: Store, expected: CopiedGraph) -> None:
     """Raise :class:`StoreError` unless a graph has the ``expected`` count and digest."""
-    actual = digests.of(store.triples(expected.graph))
+    actual = digest_of(store.triples(expected.graph))
     if (actual.triples, actual.value) != (expected.triples, expected.digest):
         raise StoreError(
             f"{store.location}: the graph {expected.graph} was copied with {actual.triples} of "
@@ -155,7 +253,8 @@ def local(location: str) -> Iterator[Path]:
     With it, functions for embedded stores also work for a store on a server. The copy is verified,
     has the secrets that this machine keeps for the store, and is removed afterwards.
     """
-    from kgbench.store import back_ends, embedded_only, open_reader, open_store, publication_keys
+    from kgbench.store import back_ends, embedded_only, open_reader, open_store
+    from kgbench.store.publication_keys import carry
 
     if not back_ends.is_remote(location):
         yield embedded_only(location, "this")
@@ -164,5 +263,116 @@ def local(location: str) -> Iterator[Path]:
         folder = Path(scratch) / "store"
         with open_reader(location) as source, open_store(str(folder)) as target:
             copy(source, target)
-        publication_keys.carry(location, str(folder))
+        carry(location, str(folder))
         yield folder
+
+
+SUFFIX = ".nq.gz"
+_GRAPH = re.compile(r"# graph <([^<>]+)> triples (\d+) digest ([0-9a-f]{64})\n?")
+_END = re.compile(r"# end graphs (\d+)\n?")
+_UNREADABLE: Final = (OSError, EOFError, SyntaxError, ValueError, zlib.error)
+
+
+def is_dump(location: str) -> bool:
+    """Return whether a location is a backup."""
+    return location.endswith(SUFFIX) and "://" not in location
+
+
+def write(source: Store, path: Path) -> list[CopiedGraph]:
+    """Write a store's registered graphs and catalogue to ``path``, atomically.
+
+    Raises :class:`~kgbench.errors.StoreError` if the file exists or cannot be written, or if the
+    store changes meanwhile.
+    """
+    if not is_dump(str(path)):
+        raise StoreError(f"a backup is named *{SUFFIX}, not {path.name}")
+    if path.exists():
+        raise StoreError(f"{path} exists: name another file")
+    registry.check_layout(source)
+    unfinished = path.with_name(path.name + ".unfinished")
+    try:
+        written = _write(source, unfinished)
+        if _verified(unfinished) != written:
+            raise StoreError(f"{path} differs from what was written to it: check the disk")
+        unfinished.rename(path)
+    except OSError as error:
+        if is_damage(error):  # of the store: its reader reports it
+            raise
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return written
+
+
+def _write(source: Store, path: Path) -> list[CopiedGraph]:
+    stamps = registry.stamps(source)
+    written = []
+    with gzip.open(path, "wt", encoding="utf-8", newline="\n", compresslevel=6) as file:
+        for graph in [*registry.graphs(source), source.iris.catalogue]:
+            digest = Digest()
+            for triple in digest.through(source.triples(graph)):
+                file.write(f"{triple} <{graph}> .\n")
+            file.write(f"# graph <{graph}> triples {digest.triples} digest {digest.value}\n")
+            written.append(CopiedGraph(graph, digest.triples, digest.value))
+        file.write(f"# end graphs {len(written)}\n")
+    if registry.stamps(source) != stamps:
+        raise StoreError(
+            f"the store {source.location} changed while it was read: stop what writes it"
+        )
+    with path.open("rb") as done:
+        os.fsync(done.fileno())
+    return written
+
+
+class Dump(ReadDatabase):
+    """A backup that is opened for reading: verified, and loaded into a temporary database."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise StoreError(f"there is no backup at {path}")
+        _verified(path)
+        self._folder = tempfile.TemporaryDirectory(prefix="kgbench-backup-")
+        super().__init__(str(path), ox.Store(self._folder.name))
+        try:
+            with gzip.open(path, "rb") as file:
+                self._store.bulk_load(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Remove the temporary database."""
+        super().close()
+        self._folder.cleanup()
+
+
+def _verified(path: Path) -> list[CopiedGraph]:
+    """Return the graphs of a backup, whose statements have the recorded counts and digests.
+
+    Raises :class:`StoreError` for any other backup, and for one that is cut off.
+    """
+    recorded: list[CopiedGraph] = []
+    counted: dict[str, Digest] = {}
+    ended = None
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as text:
+            for line in text:
+                if (graph := _GRAPH.fullmatch(line)) is not None:
+                    recorded.append(CopiedGraph(graph[1], int(graph[2]), graph[3]))
+                elif (end := _END.fullmatch(line)) is not None:
+                    ended = int(end[1])
+        if ended != len(recorded):
+            raise StoreError(f"{path} is not a complete backup: its end is missing")
+        with gzip.open(path, "rb") as file:
+            for quad in ox.parse(cast("IO[bytes]", file), ox.RdfFormat.N_QUADS):
+                name = getattr(quad.graph_name, "value", "")
+                counted.setdefault(name, Digest()).add(quad.triple)
+    except _UNREADABLE as error:
+        raise StoreError(f"{path} is not a complete backup: {error}") from None
+    for item in recorded:
+        digest = counted.get(item.graph, Digest())
+        if (digest.triples, digest.value) != (item.triples, item.digest):
+            raise StoreError(
+                f"{path} is damaged: its graph {item.graph} differs from what was written"
+            )
+    return recorded

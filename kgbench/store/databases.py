@@ -13,8 +13,8 @@ import pyoxigraph as ox
 
 from kgbench import files
 from kgbench.errors import NoStore, QueryError, StoreError, WriteFailed
-from kgbench.rdf.dataset_clauses import has_dataset
 from kgbench.rdf.quads import ByIndex
+from kgbench.rdf.query_text import has_dataset
 from kgbench.store.iris import Iris
 from kgbench.store.protocol import ReadOnly
 

@@ -25,10 +25,12 @@ from typing import IO, Any
 
 import pyoxigraph as ox
 
-from kgbench.children import lockdown, one_task
-from kgbench.children.endings import ChildTimeout
+from kgbench.children import lockdown
+from kgbench.children.answering import ChildTimeout
+from kgbench.children.child import run_once
 from kgbench.errors import KgbenchError
-from kgbench.store import digests, maintenance, registry, snapshots
+from kgbench.store import maintenance, registry, snapshots
+from kgbench.store.copying import Digest
 from kgbench.store.databases import ReadDatabase, is_store, no_store, short_message
 from kgbench.store.iris import Iris
 from kgbench.store.maintenance import CheckResult
@@ -130,7 +132,7 @@ def examine(folder: Path, file: Path | None = None) -> Examination:
     seconds = _SECONDS + size * _PER_BYTE
     arguments = [str(folder), "" if file is None else str(file), str(MEMORY)]
     try:
-        child = one_task.run("kgbench.store.examination", *arguments, seconds=seconds)
+        child = run_once("kgbench.store.examination", *arguments, seconds=seconds)
     except ChildTimeout:
         return Examination(damage=[f"reading it took more than {seconds:.0f} seconds"])
     try:
@@ -158,7 +160,7 @@ def read(folder: Path, out: IO[bytes] | None = None) -> Examination:
         result.damage.append(f"the list of graphs: {reader.failure}")
     predicates: set[ox.NamedNode] = set()
     for graph in graphs:
-        digest = digests.Digest()
+        digest = Digest()
         for quad in reader.quads(graph, (None, None, None, graph)):
             digest.add(quad.triple)
             predicates.add(quad.predicate)

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kgbench.store import digests, registry
+from kgbench.store import registry
+from kgbench.store.copying import digest_of
 from kgbench.store.protocol import OwnedStore, Store
 from kgbench.store.templates import fill
 
@@ -72,7 +73,7 @@ def check(store: Store, *, digest: bool = False) -> CheckResult:
         result.writer = f"{row['who'].value}, until {row['until'].value}"
     if digest:
         for graph in (*sorted(known), catalogue):
-            result.digests[graph] = digests.of(store.triples(graph)).value
+            result.digests[graph] = digest_of(store.triples(graph)).value
     return result
 
 

@@ -10,8 +10,7 @@ from enum import StrEnum
 from typing import Any, Self, TypeAlias
 
 from kgbench.characters import spreadsheet_safe
-from kgbench.errors import QueryError, ResourceError
-from kgbench.nearest import nearest
+from kgbench.errors import QueryError, ResourceError, nearest
 
 Value: TypeAlias = str | int | float | bool | None
 

@@ -23,9 +23,8 @@ from typing import cast
 
 from kgbench import entry_points, resources
 from kgbench.datasets import home
-from kgbench.errors import ResourceError, TaskError
+from kgbench.errors import ResourceError, TaskError, nearest
 from kgbench.model import Case, Json, Task, TaskClass, TaskModule
-from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import declaration

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgbench.errors import ResourceError, TaskError
+from kgbench.errors import ResourceError, TaskError, nearest
 from kgbench.model import Json, Parameter, Task, TaskClass
-from kgbench.nearest import nearest
 from kgbench.rdf import canonical_json, digest
 from kgbench.rdf.declared import KINDS, Declared, metrics_of
 from kgbench.store.iris import Iris, slug

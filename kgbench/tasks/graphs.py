@@ -28,10 +28,11 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from kgbench.datasets import damage, home, installers
+from kgbench import files
+from kgbench.datasets import descriptions, home
 from kgbench.errors import EvaluationError, ResourceError, TaskError
 from kgbench.model import Case
-from kgbench.rdf.statements import void_partitions, void_totals
+from kgbench.rdf.quads import void_partitions, void_totals
 from kgbench.tasks import bestiary, catalogue, serialising
 from kgbench.vocab import OWL, RDF, RDFS, VOID
 from kgbench.worlds import generator, questions
@@ -132,7 +133,7 @@ def install(source: Path) -> Path:
 
 def _names() -> tuple[str, ...]:
     """Return the names of published graphs, installed or not."""
-    return (PUBLISHED, *installers.with_graph())
+    return (PUBLISHED, *descriptions.with_graph())
 
 
 def _path(name: str) -> Path:
@@ -164,7 +165,7 @@ def _content(source: Path) -> bytes:
             if name is None:
                 raise ResourceError(f"{source} holds no {_SOURCES[0]}")
             return archive.read(name)
-    except damage.errors() as error:
+    except files.errors_of_damage() as error:
         raise ResourceError(f"the graph cannot be read from {source}: {error}") from error
     except RuntimeError as error:
         raise ResourceError(f"the graph cannot be read from {source}: it is encrypted") from error

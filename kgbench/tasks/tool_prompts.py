@@ -10,9 +10,7 @@ from typing import cast
 from kgbench.model import Case
 from kgbench.tasks import catalogue, texts
 from kgbench.tool_calls import Tool
-from kgbench.tools import budget
-from kgbench.tools.budget import Spent
-from kgbench.tools.module import ToolModule
+from kgbench.tools.module import Spent, ToolModule, budget_of
 
 _FOLDER = "tools"
 
@@ -37,7 +35,7 @@ def prompt(case: Case, base_prompt: str, tools: Sequence[Tool], *, native: bool)
 
     With native tool calling, the tools are sent separately from the messages.
     """
-    limits = budget.of(case.parameters).remaining(0, Spent())
+    limits = budget_of(case.parameters).remaining(0, Spent())
     if native:
         return texts.shared_filled(_FOLDER, "native.txt", prompt=base_prompt, budget=limits)
     listed = "\n".join(

@@ -14,10 +14,9 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
-from kgbench.errors import ResourceError, TaskError
+from kgbench.errors import ResourceError, TaskError, nearest
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Outcome, TaskClass, TaskModule, Verdict
-from kgbench.nearest import nearest
 from kgbench.tasks import catalogue, texts
 from kgbench.testing import contract, hostile, packages
 from kgbench.testing.contract import faults_of_fields

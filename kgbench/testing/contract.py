@@ -23,6 +23,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from kgbench.errors import nearest
 from kgbench.execution.judging import JudgeRequest
 from kgbench.model import (
     TOLERANCE,
@@ -36,7 +37,6 @@ from kgbench.model import (
     TaskModule,
     Verdict,
 )
-from kgbench.nearest import nearest
 from kgbench.rdf.declared import Declared
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.scoring.formulas import aggregate

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.errors import ResourceError
-from kgbench.nearest import nearest
+from kgbench.errors import ResourceError, nearest
 from kgbench.rdf.declared import quads, shipped
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.tasks import declaration

@@ -14,12 +14,11 @@ from numbers import Integral
 import pyoxigraph as ox
 
 from kgbench.connectors import extraction as steps
-from kgbench.errors import EvaluationError, TaskError
+from kgbench.errors import EvaluationError, TaskError, nearest
 from kgbench.execution import graph_changes
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, judge_batch
 from kgbench.model import Case, Json, Outcome, ParsedGraph, QueryResult, Task
-from kgbench.nearest import nearest
-from kgbench.rdf.triple_terms import to_ntriples
+from kgbench.rdf.quads import to_ntriples
 from kgbench.scoring.formulas import aggregate
 from kgbench.tasks import catalogue
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgbench import resources
-from kgbench.children.commands import command, environment
+from kgbench.children.child import command, environment
 from kgbench.errors import ResourceError
 from kgbench.execution.judging import end_child
 from kgbench.rdf.declared import Declared

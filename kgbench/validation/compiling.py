@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
-from kgbench.nearest import closest
+from kgbench.errors import closest
 from kgbench.rdf.quads import Quads
 from kgbench.validation import components, sparql
 from kgbench.validation.components import KINDS, term_text

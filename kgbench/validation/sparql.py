@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 
 import pyoxigraph as ox
 
-from kgbench.rdf import lexer, query_errors
-from kgbench.rdf.dataset_clauses import has_dataset
+from kgbench.rdf import lexer
 from kgbench.rdf.lexer import Kind, Token, first_word
+from kgbench.rdf.query_text import explain_error, has_dataset
 from kgbench.validation.components import Breach, Broken, Constraint, term_text
 from kgbench.validation.data import Data, IllFormedShapes, Term
 from kgbench.vocab import OWL, SH
@@ -132,7 +132,7 @@ def _check_syntax(prologue: str, query: str) -> None:
     try:
         _NOTHING.query(prologue + query)
     except SyntaxError as error:
-        raise IllFormedShapes(query_errors.explain(query, str(error), preamble=prologue)) from error
+        raise IllFormedShapes(explain_error(query, str(error), preamble=prologue)) from error
     except _ERRORS as error:
         raise IllFormedShapes(f"a query cannot be executed: {error}") from error
 

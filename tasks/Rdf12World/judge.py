@@ -33,7 +33,7 @@ from kgbench.families.comparing import listed
 from kgbench.families.sparql import Vocabulary, judge_query, prepare
 from kgbench.model import TaskModule
 from kgbench.policies.blank_nodes import Row, RowComparison, compare_rows
-from kgbench.rdf.triple_terms import OPENS, cells
+from kgbench.rdf.quads import OPENS, cells
 from kgbench.worlds.generator import check_instances
 
 from . import notations, reports

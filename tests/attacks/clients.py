@@ -98,7 +98,7 @@ def _batch_standing(connector: str) -> Client:
 
 
 def _embeddings(url: str) -> Any:
-    from kgbench.connectors.embeddings import embed
+    from kgbench.connectors.openai import embed
 
     return embed(setup_for("openai", "m", url), ["a"], SECONDS)
 

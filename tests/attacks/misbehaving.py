@@ -16,7 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets import SecretDetector
 from tests.attacks import clients
 from tests.attacks.servers import ATTACKS, Server
 

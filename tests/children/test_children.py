@@ -14,15 +14,9 @@ import warnings
 
 import pytest
 
-from kgbench.children import answering, child, frames, one_task
-from kgbench.children.commands import command, environment
-from kgbench.children.endings import (
-    OUT_OF_MEMORY,
-    ChildTimeout,
-    Limit,
-    described,
-    limit_hit,
-)
+from kgbench.children import answering, child
+from kgbench.children.answering import OUT_OF_MEMORY, ChildTimeout, Limit, described, limit_hit
+from kgbench.children.child import command, environment
 
 
 @pytest.fixture
@@ -48,7 +42,7 @@ def test_a_child_runs_a_module_without_the_current_folder_and_without_keys(monke
 def test_what_a_child_says_and_how_it_ends(code):
     """Output and status are returned; the reason of a failure has the last line of stderr."""
     code("import sys; print(sys.stdin.read()); print('one\\ntwo', file=sys.stderr); sys.exit(3)")
-    done = one_task.run("m", seconds=60, content=io.BytesIO(b"given"))
+    done = child.run_once("m", seconds=60, content=io.BytesIO(b"given"))
     assert (done.status, done.out.strip(), done.limit) == (3, "given", None)
     assert done.reason == "exit status 3 (two)"
 
@@ -56,13 +50,13 @@ def test_what_a_child_says_and_how_it_ends(code):
 def test_no_content_is_an_end_of_input(code):
     """Without content, a worker process reads end of file, and does not wait for the terminal."""
     code("import sys; print(len(sys.stdin.read()))")
-    assert one_task.run("m", seconds=60).out.strip() == "0"
+    assert child.run_once("m", seconds=60).out.strip() == "0"
 
 
 def test_a_child_that_stops_reading_is_no_error(code):
     """A worker process may ignore the rest of its input."""
     code("print('enough')")
-    done = one_task.run("m", seconds=60, content=io.BytesIO(b"x" * (4 << 20)))
+    done = child.run_once("m", seconds=60, content=io.BytesIO(b"x" * (4 << 20)))
     assert (done.status, done.out.strip()) == (0, "enough")
 
 
@@ -72,7 +66,7 @@ def test_a_child_that_takes_too_long_is_killed(code, content):
     code("import time; time.sleep(3600)")
     given = None if content is None else io.BytesIO(content)
     with pytest.raises(ChildTimeout):
-        one_task.run("m", seconds=0.2, content=given)
+        child.run_once("m", seconds=0.2, content=given)
 
 
 def test_a_fault_of_the_content_ends_the_child(code):
@@ -84,7 +78,7 @@ def test_a_fault_of_the_content_ends_the_child(code):
             raise OSError("torn")
 
     with pytest.raises(OSError, match="torn"):
-        one_task.run("m", seconds=60, content=Broken())
+        child.run_once("m", seconds=60, content=Broken())
 
 
 @pytest.mark.parametrize(
@@ -165,12 +159,12 @@ def test_the_pipes_are_out_of_reach_of_what_reads_and_prints(monkeypatch):
                 os.close(descriptor)
         for descriptor in (speaking, listening):
             stack.callback(os.close, descriptor)
-        os.write(speaking, frames.packed(b"one"))
-        replies.write(frames.packed(frames.read(requests)))
+        os.write(speaking, answering.packed_frame(b"one"))
+        replies.write(answering.packed_frame(answering.read_frame(requests)))
         replies.flush()
 
         assert (printed, read) == (11, b"")
-        assert os.read(listening, 100) == frames.packed(b"one")
+        assert os.read(listening, 100) == answering.packed_frame(b"one")
 
 
 def test_no_frame_is_no_work(monkeypatch):

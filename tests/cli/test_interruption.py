@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench import __main__ as program
-from kgbench.children import commands
+from kgbench.children.child import command
 from kgbench.cli.commands import _GRACE, INTERRUPTED, supervised
 from kgbench.errors import StoreError
 from kgbench.store import SnapshotReader, maintenance, open_reader
@@ -179,7 +179,9 @@ def scratch(tmp_path, monkeypatch):
 
     def run(then):
         script = BUSY.format(then)
-        monkeypatch.setattr(commands, "command", lambda *_: [sys.executable, "-c", script])
+        monkeypatch.setattr(
+            "kgbench.cli.commands.command", lambda *_: [sys.executable, "-c", script]
+        )
         return tmp_path
 
     return run
@@ -229,7 +231,7 @@ def test_other_commands_run_in_this_process(words):
 def test_a_command_gives_its_exit_code_and_output():
     """The child's output and exit code are those of the command."""
     done = subprocess.run(
-        [*commands.command("kgbench"), "datasets", "show", "nowhere"],
+        [*command("kgbench"), "datasets", "show", "nowhere"],
         capture_output=True,
         text=True,
         check=False,

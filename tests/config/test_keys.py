@@ -5,7 +5,7 @@ import pytest
 
 from kgbench import config
 from kgbench.errors import ModelSpecError
-from kgbench.secrets import key_patterns, secret_names
+from kgbench.secrets import contains_pasted_key, is_secret_field
 from tests.support.config_files import GOOD, changed, write
 
 # Assembled here, so that no scanner reports them as leaked keys.
@@ -140,5 +140,5 @@ def test_a_key_in_a_specification_is_refused_and_not_repeated(spec):
 )
 def test_ordinary_text_is_no_key(harmless):
     """Names of models, tasks and options are not taken for keys."""
-    assert not key_patterns.contains_pasted_key(harmless)
-    assert not secret_names.is_secret_field(harmless.partition(":")[0])
+    assert not contains_pasted_key(harmless)
+    assert not is_secret_field(harmless.partition(":")[0])

@@ -12,12 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgbench.connectors import (
-    anthropic,
-    chat_completions,
-    generate_content,
-    responses,
-)
+from kgbench.connectors import anthropic, chat_completions, google, responses
 from kgbench.connectors.bodies import error_of_body
 from kgbench.connectors.calls import Caller
 from kgbench.errors import ProviderError
@@ -71,7 +66,7 @@ PROTOCOLS = [
     pytest.param(chat_completions, CHAT, id="chat"),
     pytest.param(responses, RESPONSE, id="responses"),
     pytest.param(anthropic, MESSAGE, id="messages"),
-    pytest.param(generate_content, CONTENT, id="generate-content"),
+    pytest.param(google, CONTENT, id="generate-content"),
 ]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -176,7 +171,7 @@ def test_googles_finish_reasons_have_outcomes(reason: str, outcome: Outcome | No
     """A withheld answer is a refusal, one that is cut off is truncated."""
     body = json.loads(json.dumps(CONTENT))
     body["candidates"][0]["finishReason"] = reason
-    assert outcome is generate_content.reply(body).outcome
+    assert outcome is google.reply(body).outcome
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,8 @@ import traceback
 
 import pytest
 
-from kgbench.connectors import embeddings
-from kgbench.errors import (
-    ModelSpecError,
-    ProviderError,
-)
+from kgbench.connectors.openai import PORTION, embed
+from kgbench.errors import ModelSpecError, ProviderError
 from tests.connectors import FAILURES_AND_SILENCE, KEY, PATIENCE, SHORT, setup_for
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer, Response, tokens
@@ -27,14 +24,14 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_text_has_its_vector() -> None:
     """Each text gets its vector, whatever the order of the response; the model is named."""
-    texts = [f"text {k}" for k in range(embeddings.PORTION + 3)]
+    texts = [f"text {k}" for k in range(PORTION + 3)]
     with LoopbackServer(OpenAISpeech(embed=lambda text: [float(text[5:]), 1.0])) as server:
-        found = embeddings.embed(setup_for("openai", "near", server.url), texts)
+        found = embed(setup_for("openai", "near", server.url), texts)
 
     assert found.vectors == [[float(k), 1.0] for k in range(len(texts))]
     assert found.model == "near-2025-01-01"
     assert found.tokens == sum(map(tokens, texts))
-    assert [len(entry.body["input"]) for entry in server.ledger] == [embeddings.PORTION, 3]
+    assert [len(entry.body["input"]) for entry in server.ledger] == [PORTION, 3]
     assert server.ledger[0].headers["authorization"] == f"Bearer {KEY}"
 
 
@@ -44,7 +41,7 @@ def test_a_failure_is_the_error_it_means(kind: str, error: type[ProviderError]) 
     with LoopbackServer(OpenAISpeech(echo_key=True), script=always(kind)) as server:
         setup = setup_for("openai", "near", server.url)
         with pytest.raises(ProviderError) as raised:
-            embeddings.embed(setup, ["a", "b"], SHORT if kind == scripts.HANG else PATIENCE)
+            embed(setup, ["a", "b"], SHORT if kind == scripts.HANG else PATIENCE)
 
         assert error is type(raised.value)
         assert "openai:near" in str(raised.value)
@@ -61,17 +58,17 @@ def test_what_is_no_vector_is_refused(vector: object) -> None:
     with LoopbackServer(speech) as server:
         setup = setup_for("openai", "near", server.url)
         with pytest.raises(ProviderError, match="embeddings"):
-            embeddings.embed(setup, ["odd", "even"])
+            embed(setup, ["odd", "even"])
 
 
 def test_vectors_of_all_requests_have_one_length() -> None:
     """Vectors of another length in a later response are refused."""
-    texts = [f"text {k}" for k in range(embeddings.PORTION + 1)]
+    texts = [f"text {k}" for k in range(PORTION + 1)]
     speech = OpenAISpeech(embed=lambda text: [1.0] * (2 if text == texts[-1] else 1))
     with LoopbackServer(speech) as server:
         setup = setup_for("openai", "near", server.url)
         with pytest.raises(ProviderError, match=r"openai:near.*differ in length"):
-            embeddings.embed(setup, texts)
+            embed(setup, texts)
 
 
 def test_a_filter_gives_no_vectors() -> None:
@@ -80,7 +77,7 @@ def test_a_filter_gives_no_vectors() -> None:
     with LoopbackServer(Prepared(refused, prefix="/v1")) as server:
         setup = setup_for("openai", "near", server.url)
         with pytest.raises(ProviderError, match=r"openai:near.*refused by a filter"):
-            embeddings.embed(setup, ["a"])
+            embed(setup, ["a"])
 
 
 @pytest.mark.parametrize(
@@ -94,4 +91,4 @@ def test_a_filter_gives_no_vectors() -> None:
 def test_models_without_embeddings_are_refused(setup: object) -> None:
     """A model without embeddings is refused before any call."""
     with pytest.raises(ModelSpecError, match="gives no embeddings"):
-        embeddings.embed(setup, ["a"])  # type: ignore[arg-type]
+        embed(setup, ["a"])  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.connectors import bodies
+from kgbench.connectors.bodies import error_in
 from kgbench.connectors.calls import Caller
 from kgbench.errors import ProviderError
 
@@ -76,7 +76,7 @@ def test_the_message_is_what_the_server_said(
     body: Any, message: str, codes: tuple[str, ...] | None, status: int | None
 ) -> None:
     """Messages are found in each known place, in order, with all codes and an HTTP status."""
-    said = bodies.error_in(json.dumps(body))
+    said = error_in(json.dumps(body))
     assert (said.message, said.status) == (message, status)
     assert codes is None or said.codes == codes
 
@@ -95,14 +95,14 @@ def test_the_message_is_what_the_server_said(
 )
 def test_bodies_that_are_not_json_are_shown(text: str, message: str) -> None:
     """Plain text is shown up to 300 characters, a page by its title."""
-    assert bodies.error_in(text).message == message
+    assert error_in(text).message == message
 
 
 @given(JSON)
 def test_any_body_can_be_read(body: Any) -> None:
     """Any JSON gives a message of one line, and an error of the provider that shows no key."""
     text = json.dumps(body)
-    assert "\n" not in bodies.error_in(text).message
+    assert "\n" not in error_in(text).message
     with pytest.raises(ProviderError):
         Caller("openai:m", 1.0).failed(500, text, {})
 

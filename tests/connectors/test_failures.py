@@ -22,7 +22,7 @@ from kgbench.errors import (
 )
 from kgbench.model import Outcome
 from kgbench.net.limits import retry_after
-from kgbench.secrets.detection import scrub
+from kgbench.secrets import scrub
 
 NAME = "my models/context-length-exceeded-7b, whose context length exceeds all"
 CALLER = Caller(f"openai:{NAME}", 1.0, model=NAME)

@@ -11,10 +11,7 @@ import sys
 import pytest
 
 from kgbench.connectors import openai
-from kgbench.errors import (
-    ModelSpecError,
-    ProviderError,
-)
+from kgbench.errors import ModelSpecError, ProviderError
 from kgbench.model import ModelSetup, Outcome, Usage
 from tests.connectors import KEY, PATIENCE, answer, asked, replies, setup_for
 from tests.support.servers import scripts

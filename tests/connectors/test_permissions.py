@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 import kgbench
 from kgbench.cli import app
-from kgbench.connectors import keys, openai
-from kgbench.connectors.permissions import requirements
+from kgbench.connectors import keys
+from kgbench.connectors.declared import requirements
+from kgbench.connectors.openai import SERVICE
 from kgbench.errors import ModelSpecError
 from tests.connectors import setup_for
 from tests.support.servers.loopback import LoopbackServer
@@ -131,6 +132,6 @@ def test_where_the_key_of_a_provider_goes_by_itself(
         monkeypatch.setenv("OPENAI_BASE_URL", environment)
     setup = setup_for("openai", "m", url)
     chosen = {"key_env": "", "api_version": ""}
-    assert openai.SERVICE.server(setup, chosen, 1).key == ("sk-test" if sent else None)
+    assert SERVICE.server(setup, chosen, 1).key == ("sk-test" if sent else None)
     with keys.allowed("OPENAI_API_KEY"):
-        assert openai.SERVICE.server(setup, chosen, 1).key == "sk-test"
+        assert SERVICE.server(setup, chosen, 1).key == "sk-test"

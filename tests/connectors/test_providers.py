@@ -14,12 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kgbench.connectors import find
-from kgbench.errors import (
-    ModelSpecError,
-    ProviderError,
-    ProviderTimeout,
-    RateLimited,
-)
+from kgbench.errors import ModelSpecError, ProviderError, ProviderTimeout, RateLimited
 from kgbench.model import ModelSetup, Outcome, Usage
 from tests.connectors import FAILURES, answer, asked, replies, setup_for
 from tests.support.servers import scripts

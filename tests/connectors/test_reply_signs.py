@@ -13,16 +13,8 @@ from typing import Any
 import pytest
 
 from kgbench import resources
-from kgbench.connectors import (
-    anthropic,
-    chat_completions,
-    find,
-    generate_content,
-    reply_signs,
-    responses,
-)
-from kgbench.connectors.calls import Caller
-from kgbench.connectors.reply_signs import Kind, Meaning, Sign
+from kgbench.connectors import anthropic, chat_completions, find, google, responses
+from kgbench.connectors.calls import Caller, Kind, Meaning, Sign, signs
 from kgbench.errors import (
     ContextTooLong,
     ProviderError,
@@ -77,7 +69,7 @@ PROTOCOLS = {
     "responses": (responses, _response),
     "incomplete": (responses, _incomplete),
     "messages": (anthropic, _message),
-    "generate-content": (generate_content, _content),
+    "generate-content": (google, _content),
 }
 BY_PROTOCOL = pytest.mark.parametrize(("module", "body"), PROTOCOLS.values(), ids=PROTOCOLS)
 Body = Callable[[str | None, str], Any]
@@ -86,7 +78,7 @@ Body = Callable[[str | None, str], Any]
 def _rows(kind: Kind) -> list[Any]:
     return [
         pytest.param(sign, word, id=word)
-        for sign in reply_signs.signs()
+        for sign in signs()
         if sign.kind is kind
         for word in sign.words
     ]
@@ -171,7 +163,7 @@ def test_each_declared_status_is_never_final(sign: Sign, word: str) -> None:
 def test_a_blocked_prompt_is_a_refusal(sign: Sign, word: str) -> None:
     """Reasons for which Google blocks prompts are declared."""
     body = {"promptFeedback": {"blockReason": word}}
-    reply = CALLER.reply(body, generate_content.reply, None)
+    reply = CALLER.reply(body, google.reply, None)
     assert (reply.outcome, reply.finish_reason) == (Outcome(sign.meaning), word)
 
 
@@ -180,9 +172,7 @@ def test_what_nobody_declared_is_a_failure_that_is_named() -> None:
     for ask in (
         lambda: CALLER.failed(599, '{"error": {"code": "odd", "message": "odd words"}}', {}),
         lambda: CALLER.reply({"error": "odd words"}, chat_completions.reply, None),
-        lambda: CALLER.reply(
-            {"promptFeedback": {"blockReason": "odd words"}}, generate_content.reply, None
-        ),
+        lambda: CALLER.reply({"promptFeedback": {"blockReason": "odd words"}}, google.reply, None),
     ):
         with pytest.raises(ProviderError, match="odd words") as raised:
             ask()

@@ -12,11 +12,8 @@ import pytest
 
 from kgbench import config
 from kgbench.cli import run_report
-from kgbench.engine import (
-    estimates,
-    planning,
-    spending,
-)
+from kgbench.engine import planning, spending
+from kgbench.engine.preflight import model_estimates
 from kgbench.errors import ModelSpecError, ResourceError
 from kgbench.model import Usage
 from kgbench.record import accounts, reading
@@ -278,7 +275,7 @@ def test_estimate_counts_what_is_still_to_do(server):
     """Complete dialogues are not estimated; several rounds give a range."""
     plan = planned("RdfSyntaxFixList-turtle", "openai:gpt-4o", "openai:x", iterations=3)
     asked = planning.exercises(plan)
-    whole = list(estimates.model_estimates(plan, set(), spending.declared_prices(), asked))
+    whole = list(model_estimates(plan, set(), spending.declared_prices(), asked))
     rounds = whole[0].most.calls // whole[0].least.calls
 
     assert [one.dialogues for one in whole] == [3, 3]

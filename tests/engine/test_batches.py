@@ -13,7 +13,7 @@ import pytest
 
 from kgbench.connectors import batches as interface
 from kgbench.engine import Journal, planning
-from kgbench.engine.judge_queue import JudgeQueue
+from kgbench.engine.queues import JudgeQueue
 from kgbench.errors import ModelSpecError
 from kgbench.model import Outcome
 from kgbench.record import accounts, batches, reading

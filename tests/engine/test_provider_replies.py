@@ -17,9 +17,9 @@ from kgbench.analysis.run_totals import totals
 from kgbench.cli.run_report import totals_line
 from kgbench.model import Usage
 from kgbench.record import reading
-from kgbench.secrets.detection import HIDDEN
+from kgbench.secrets import HIDDEN
 from kgbench.store import open_store
-from kgbench.store.reply_log import NAME
+from kgbench.store.back_ends import REPLY_LOG
 from tests.support.prices import price_table
 from tests.support.runs import dialogues_of, hold, planned
 from tests.support.servers.loopback import LoopbackServer, Response
@@ -187,13 +187,13 @@ def test_what_cannot_be_parsed_is_kept_until_there_is_an_answer(tmp_path, monkey
         plan = planned(LABEL, f"openai:loopback@{server.url}", iterations=1, max_retries=5)
         with open_store(str(place)) as opened:
             hold(opened, plan)
-        kept = [json.loads(line)["raw"] for line in (place / NAME).read_bytes().splitlines()]
+        kept = [json.loads(line)["raw"] for line in (place / REPLY_LOG).read_bytes().splitlines()]
         with open_store(str(place)) as opened:
             mended = hold(opened, plan)
 
     assert kept == [half.replace(key, HIDDEN)] * 2
     assert (mended.complete, mended.unclaimed) == (1, 0)
-    assert not (place / NAME).exists()
+    assert not (place / REPLY_LOG).exists()
 
 
 def test_an_answer_of_anthropic_without_a_reason_is_one():

@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from kgbench.engine import Journal, replies
-from kgbench.engine.replies import LoggedReply
+from kgbench.engine import Journal
+from kgbench.engine.replies import LoggedReply, parsed, read_lines, serialised
 from kgbench.errors import StoreError, WriteFailed
 from kgbench.model import Call
 from kgbench.record import accounts, reading
-from kgbench.store import EmbeddedStore, open_reader, open_store, reply_log
+from kgbench.store import EmbeddedStore, open_reader, open_store
+from kgbench.store.back_ends import REPLY_LOG
 from tests.record.test_round_trip import REPLIES
 from tests.support.batch_runs import ONE, ROUNDS, Provider
 from tests.support.runs import hold, planned
@@ -80,8 +81,8 @@ def records(folder):
 
     Folders may vanish meanwhile: a session renames finished snapshots.
     """
-    logs = [Path(place, reply_log.NAME) for place, _, _ in os.walk(folder)]
-    logged = [replies.parsed(line) for file in logs for line in reply_log.read(file)[0]]
+    logs = [Path(place, REPLY_LOG) for place, _, _ in os.walk(folder)]
+    logged = [parsed(line) for file in logs for line in read_lines(file)[0]]
     return {reply.turn: reply for reply in logged}
 
 
@@ -106,15 +107,15 @@ def test_any_reply_comes_back_as_it_was(reply):
     now = datetime.now(UTC)
     received = LoggedReply("r", "urn:t", "d", Call(now, now, reply, retries=3, batch="urn:b"))
 
-    assert replies.parsed(replies.serialised(received)) == received
-    assert b"\n" not in replies.serialised(received)
+    assert parsed(serialised(received)) == received
+    assert b"\n" not in serialised(received)
 
 
 def test_a_line_of_something_else_is_refused():
     """JSON that holds no reply is refused."""
     for line in (b"{}", b"[]", b"null", b"{", b'{"run": "r", "reply": 1}'):
         with pytest.raises(ValueError, match=r"."):
-            replies.parsed(line)
+            parsed(line)
 
 
 @pytest.mark.parametrize(("label", "rounds"), [(ONE, 1), (ROUNDS, 3)], ids=["one", "three rounds"])
@@ -144,7 +145,7 @@ def test_a_killed_session_loses_no_reply(tmp_path, loopback, label, rounds):
     assert sum(received.call.retries for received in kept.values()) == 2
     assert usage.input == sum(entry.usage["input"] for entry in server.acknowledged)
     assert usage.output == sum(entry.usage["output"] for entry in server.acknowledged)
-    assert not (place / reply_log.NAME).exists()
+    assert not (place / REPLY_LOG).exists()
 
 
 def test_a_reply_without_a_place_in_the_plan_is_kept(tmp_path, loopback):
@@ -168,13 +169,13 @@ def test_a_reply_to_other_words_is_not_taken(tmp_path, loopback):
     place = tmp_path / "store"
     kept = killed(words(place, spec, iterations=1), place, 1)
     (received,) = kept.values()
-    changed = replies.serialised(received._replace(request_digest="0" * 64))
-    (place / reply_log.NAME).write_bytes(changed + b"\n")
+    changed = serialised(received._replace(request_digest="0" * 64))
+    (place / REPLY_LOG).write_bytes(changed + b"\n")
     done = json.loads(kgbench(*words(place, spec, iterations=1)).stdout)
 
     assert (done["recovered"], done["complete"]) == (0, 1)
     assert len(server.ledger) == 2
-    assert not (place / reply_log.NAME).exists()
+    assert not (place / REPLY_LOG).exists()
 
 
 def test_a_line_that_was_cut_off_is_told(tmp_path, loopback):
@@ -182,13 +183,13 @@ def test_a_line_that_was_cut_off_is_told(tmp_path, loopback):
     server, spec = loopback()
     place = tmp_path / "store"
     killed(words(place, spec), place, 4)
-    with (place / reply_log.NAME).open("rb+") as file:
-        file.truncate((place / reply_log.NAME).stat().st_size - 9)
+    with (place / REPLY_LOG).open("rb+") as file:
+        file.truncate((place / REPLY_LOG).stat().st_size - 9)
     done = kgbench(*words(place, spec))
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["recovered"] == 3
-    assert f"the last line of {place / reply_log.NAME} was cut off" in done.stderr
+    assert f"the last line of {place / REPLY_LOG} was cut off" in done.stderr
     assert len(server.ledger) == 5
 
 
@@ -197,7 +198,7 @@ def test_a_damaged_line_is_refused(tmp_path, loopback):
     server, spec = loopback()
     place = tmp_path / "store"
     killed(words(place, spec), place, 4)
-    file = place / reply_log.NAME
+    file = place / REPLY_LOG
     first, rest = file.read_bytes().split(b"\n", 1)
     file.write_bytes(damaged := first[:-5] + b"\n" + rest)
     told = kgbench(*words(place, spec))
@@ -216,7 +217,7 @@ def test_a_store_on_a_server_has_its_log_here(tmp_path, loopback, monkeypatch):
     server, spec = loopback()
     with InProcess() as remote:
         kept = killed(words(remote.url, spec), tmp_path / "log", 4, "RemoteStore")
-        (file,) = (tmp_path / "log").rglob(reply_log.NAME)
+        (file,) = (tmp_path / "log").rglob(REPLY_LOG)
         left = file.read_bytes()
         done = kgbench(*words(remote.url, spec))
 
@@ -378,4 +379,4 @@ def test_brought_to_the_disk_the_replies_are_the_same(tmp_path, loopback):
 
     assert done.returncode == 0, done.stderr
     assert len(server.acknowledged) == 20
-    assert not (tmp_path / "store" / reply_log.NAME).exists()
+    assert not (tmp_path / "store" / REPLY_LOG).exists()

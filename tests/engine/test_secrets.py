@@ -14,7 +14,7 @@ import pytest
 
 from kgbench.cli import main
 from kgbench.engine.session import Journal
-from kgbench.secrets import secret_names
+from kgbench.secrets import secrets_in_environment
 from kgbench.store import open_reader
 from tests.support.servers import scripts
 from tests.support.servers.anthropic_batches import AnthropicBatchSpeech
@@ -223,7 +223,7 @@ def test_what_counts_as_a_key():
         "KEYBOARD": "qwertyuiop",
     }
 
-    assert secret_names.secrets_in_environment(environment) == set(PLANTED.values())
+    assert secrets_in_environment(environment) == set(PLANTED.values())
 
 
 def test_readable_log_hides_keys_too(monkeypatch):

@@ -9,7 +9,8 @@ import pytest
 
 from kgbench.engine.replies import serialised
 from kgbench.record import reading
-from kgbench.store import open_reader, reply_log
+from kgbench.store import open_reader
+from kgbench.store.back_ends import REPLY_LOG
 from tests.engine.test_replies import kgbench, killed, words
 from tests.support.batch_runs import ONE
 
@@ -45,7 +46,7 @@ def test_status_tells_of_replies_of_unknown_runs(tmp_path, spec):
     with open_reader(str(place)) as reader:
         (run,) = reading.runs(reader)
     (received,) = [*killed(words(tmp_path / "other", spec), tmp_path / "other", 1).values()][:1]
-    (place / reply_log.NAME).write_bytes(serialised(received) + b"\n")
+    (place / REPLY_LOG).write_bytes(serialised(received) + b"\n")
     done = kgbench("status", "--store", place)
 
     assert received.run not in run.iri

@@ -16,7 +16,8 @@ import pytest
 from kgbench.engine import StopSignal
 from kgbench.errors import ProviderRefused, StoreError
 from kgbench.record import batches, reading
-from kgbench.store import EmbeddedStore, open_store, reply_log
+from kgbench.store import EmbeddedStore, open_store
+from kgbench.store.back_ends import REPLY_LOG
 from tests.connectors import SPEECHES
 from tests.engine.test_replies import kgbench, words
 from tests.support.batch_runs import CREATED, ONE, ROUNDS, asked_twice, open_batches, started
@@ -350,4 +351,4 @@ def test_a_stopped_run_keeps_what_is_under_way(tmp_path, loopback, kind):
     assert asked_before < 4
     assert json.loads(done.stdout)["recovered"] == 0
     assert len(server.ledger) == len(server.acknowledged) == 4
-    assert not (place / reply_log.NAME).exists()
+    assert not (place / REPLY_LOG).exists()

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kgbench.connectors import CallAbandoned, reply_signs
+from kgbench.connectors import CallAbandoned
 from kgbench.connectors.batches import BatchStatus, Result, Undecided
-from kgbench.connectors.reply_signs import Meaning
+from kgbench.connectors.calls import Meaning, error_of
 from kgbench.engine import Journal
 from kgbench.engine.batch_client import BatchClient, BatchesRefused, BatchNotCreated
 from kgbench.engine.calls import ModelClient, RetryPolicy
-from kgbench.engine.judge_queue import JudgeQueue
+from kgbench.engine.queues import JudgeQueue
 from kgbench.engine.rate_limiter import RateLimiter
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout, RateLimited
 from kgbench.execution.judging import JudgeLimits, JudgeRequest
@@ -183,7 +183,7 @@ def test_the_knocking_ends():
 def test_a_wait_of_nothing_is_no_wait_that_a_provider_asks_for(said, meaning):
     """Retries after ``Retry-After: 0`` are as far apart, and as few, as those without it."""
     patience = RetryPolicy(max_retries=1_000, scale=1.0)
-    error = reply_signs.error_of(meaning, "slower", wait=said)
+    error = error_of(meaning, "slower", wait=said)
     waits = [patience.wait(0, refusals, error) for refusals in range(1, 102)]
 
     assert isinstance(error, RateLimited)

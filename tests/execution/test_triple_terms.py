@@ -9,7 +9,7 @@ import pytest
 from kgbench.execution.engines import engine
 from kgbench.policies.results import from_json, to_json
 from kgbench.policies.values import Term, by_value, format_term, parse_term
-from kgbench.rdf import triple_terms
+from kgbench.rdf.quads import OPENS, to_ntriples
 from kgbench.testing.judging import PlainExecutor
 
 GRAPH = (
@@ -88,7 +88,7 @@ def test_deep_terms_are_written_without_recursion():
     for _ in range(1_500):
         term = ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:b"), term)
 
-    assert triple_terms.to_ntriples(term).count(triple_terms.OPENS) == 1_500
+    assert to_ntriples(term).count(OPENS) == 1_500
 
 
 def test_values_of_triple_terms_are_the_terms():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgbench.execution.engines import engine
-from kgbench.importers import published_cases
+from kgbench.importers.published import case_data, note_corrected_graph
 from kgbench.importers.records import read_record
 from kgbench.tasks import catalogue
 from kgbench.testing import contract as checks
@@ -62,13 +62,13 @@ def shares(external_data: Path) -> dict[tuple[str, bool], tuple[int, int]]:
         records = [read_record(each, path.name, k) for k, each in enumerate(raw)]
         corrected: dict[str, str] = {}
         for record in records:
-            published_cases.note_corrected_graph(record, corrected)
+            note_corrected_graph(record, corrected)
         for record in records:
             name = CLASSES.get(record.task_class)
             if name is None or record.flat is None:
                 continue
             judge = catalogue.module(name)
-            data = published_cases.case_data(record, corrected)
+            data = case_data(record, corrected)
             case = catalogue.make_case("llm-kg-bench-1", judge.NAME, {}, data)
             verdict = judge.judge(case, [each.answer for each in record.exchanges], executor)
             key = (record.task_class, verdict.infos.get("syntaxError") is None)

@@ -33,7 +33,7 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.rdf import canonical_json, lexer, original_text, storable
 from kgbench.scoring.fences import fenced_blocks
-from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets import SecretDetector
 from kgbench.serve.admission import DEEPEST
 from kgbench.store.iris import Iris
 from kgbench.tables import Column, Table

@@ -16,8 +16,8 @@ import pytest
 
 from kgbench import clock, software
 from kgbench.engine import tool_turns
-from kgbench.secrets import publication_key
 from kgbench.store import iris, publication_keys
+from kgbench.store.publication_keys import publication_key
 from tests.support import text2kg_data, text2sparql_data
 from tests.support.archives import dialogue_v3, record_v1, record_v2, record_v3, write_json
 from tests.support.commands import printed
@@ -117,7 +117,7 @@ def fixed() -> Iterator[None]:
         patch.setattr(iris, "time", SimpleNamespace(time_ns=lambda: next(seconds) * 10**9))
         patch.setattr(iris, "secrets", SimpleNamespace(randbits=lambda _: 0))
         patch.setattr(tool_turns, "timedelta", lambda seconds: timedelta(0 * seconds))
-        patch.setattr(publication_key, "secrets", SimpleNamespace(token_bytes=bytes))
+        patch.setattr(publication_keys, "secrets", SimpleNamespace(token_bytes=bytes))
         patch.setattr(software, "kgbench", SimpleNamespace(__version__="1"))
         patch.setattr(software, "_git_state", lambda: (None, None))
         patch.setattr(software, "_packages", dict)
@@ -142,7 +142,7 @@ def make(folder: Path) -> dict[str, str]:
         for name, words in STEPS.items():
             typed = [folder / word if (folder / word).exists() else word for word in words]
             said[name] = printed(*typed, "--json", "--store", folder / "store")
-        publication_keys.publication_key(str(folder / "store"))  # kept for all that is published
+        publication_key(str(folder / "store"))  # kept for all that is published
     return said
 
 

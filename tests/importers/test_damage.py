@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any damaged archive is either read or refused with a message."""
+"""Damaged files and aborted imports leave the store as it was."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ import pyzipper
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgbench.analysis.outcomes import Errors, count_errors
 from kgbench.datasets import home
 from kgbench.errors import ImportRefused, ResourceError
 from kgbench.importers import archives
+from kgbench.importers.archives import ResultFile
+from kgbench.importers.llm_kg_bench import read_runs
+from kgbench.importers.load import load
 from kgbench.importers.rdf import sources
+from kgbench.model import Outcome
 from kgbench.plugins.inspect import logs as inspect_logs
+from kgbench.scores.catalogue import tasks
+from kgbench.scores.selection import select
+from kgbench.store import open_store
+from kgbench.store.iris import Iris
 from kgbench.tasks import graphs
+from tests.support.archives import as_json, dialogue_v3, record_v3
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 GRAPH = '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><r:Bag/></r:RDF>'
@@ -115,3 +125,52 @@ def test_any_damage_to_a_graph_is_refused(folder, content):
             graphs.install(path)
         except ResourceError as refused:
             assert "beastiary_kg.rdf.zip" in str(refused)
+
+
+SCORED, ABORTED = Outcome.SCORED, Outcome.EVALUATOR_ERROR
+F1 = {"f1": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("scores", "outcomes"),
+    [
+        ({"0": {}, "last": {}}, [ABORTED, ABORTED]),
+        ({"0": {}, "1": {}}, [ABORTED, ABORTED, ABORTED]),
+        ({"last": {}}, [ABORTED]),
+        ({"last": F1}, [SCORED]),
+        ({"0": F1, "1": {}, "last": {}}, [SCORED, ABORTED, ABORTED]),
+        ({"0": F1, "1": {}, "mean": F1}, [SCORED, ABORTED, SCORED]),
+        ({"0": F1, "1": F1}, [SCORED, SCORED, SCORED]),
+    ],
+)
+def test_rounds_without_scores(
+    scores: dict[str, dict[str, float]], outcomes: list[Outcome]
+) -> None:
+    """A round without scores was not judged, nor was a dialogue whose last round has none."""
+    file = ResultFile("f.json", as_json([dialogue_v3(scores=scores)]))
+    (run,) = read_runs(file, Iris())
+    ((_, found),) = run.items
+    assert [evaluation.outcome for evaluation in found] == outcomes
+
+
+@pytest.mark.parametrize(
+    ("record", "others", "scores"),
+    [
+        (record_v3, {}, {}),
+        (record_v3, {}, {"0": {}}),
+        (dialogue_v3, {}, {}),
+        (dialogue_v3, {}, {"0": {}, "1": {}}),
+        (dialogue_v3, {}, {"last": {}}),
+        (dialogue_v3, {"version": "0.1"}, {}),  # not declared
+        (dialogue_v3, {"version": "0.1"}, {"0": {}, "1": {}}),
+    ],
+)
+def test_every_form_without_scores_counts_once(record, others, scores):
+    """A dialogue without scores is one dialogue that was not judged, whatever its task class."""
+    records = [record(**others), record(**others, scores=scores)]
+    with open_store("memory:") as store:
+        (run,) = read_runs(ResultFile("f.json", as_json(records)), store.iris)
+        load(store, run)
+        ((_, counted),) = count_errors(store, select(store), tasks(store)).items()
+
+    assert counted == Errors(not_judged=1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgbench.importers.published_cases import undo
+from kgbench.importers.published import undo
 
 LINES = st.lists(st.sampled_from(["a", "b", "", "- c", "+d", " e", "@@ -1 +1 @@", "--- x"]))
 

@@ -16,7 +16,8 @@ from kgbench.errors import ImportRefused, StoreError
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import ImportedRun, read_runs
 from kgbench.importers.load import Summary, load, load_each
-from kgbench.record import reading, turns
+from kgbench.record import reading
+from kgbench.record.bulk import of_dialogues
 from kgbench.store import EmbeddedStore, Iris, open_store
 from kgbench.store.protocol import Block
 from kgbench.vocab import KGB
@@ -161,7 +162,7 @@ def test_hostile_texts_come_back_exactly(store: EmbeddedStore, text: str) -> Non
     load(store, run)
     ((dialogue, _),) = run.items
     graph = store.iris.mint("runGraph", run=run.run_id)
-    ((turn,),) = turns.of_dialogues(store, graph, [dialogue.iri]).values()
+    ((turn,),) = of_dialogues(store, graph, [dialogue.iri]).values()
     assert turn.answer == text
 
 

@@ -9,7 +9,7 @@ from kgbench.datasets import install
 from kgbench.execution import endpoint
 from kgbench.importers.rdf import sources
 from kgbench.net import limits
-from kgbench.secrets.detection import SecretDetector
+from kgbench.secrets import SecretDetector
 from kgbench.store import connections
 from tests.attacks import clients, servers
 from tests.attacks.servers import ATTACKS, Server

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from kgbench.cli import app
 from kgbench.connectors import anthropic, google, openai
 from kgbench.connectors.servers import address_of
+from kgbench.connectors.tool_servers import ToolServers
 from kgbench.doctor import State
 from kgbench.doctor import environment as doctor_environment
 from kgbench.errors import EnvironmentVariableError, ModelSpecError, ProviderError, StoreError
@@ -21,7 +22,6 @@ from kgbench.net.limits import Limits
 from kgbench.plugins.challenges import connector as text2sparql
 from kgbench.plugins.vllm import connector as vllm
 from kgbench.store.connections import Credentials
-from kgbench.tool_servers.servers import ToolServers
 from tests.connectors import CASE, asked, replies, setup_for
 from tests.support.servers.google_server import GoogleSpeech
 from tests.support.servers.loopback import LoopbackServer

@@ -12,9 +12,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgbench import resources, vocab
+from kgbench import resources
 from kgbench.model import Outcome
-from kgbench.vocab import KGB, OUTCOME, OWL, RDF, RDFS, SCHEMA, SKOS
+from kgbench.vocab import BASE, KGB, OUTCOME, OWL, PREFIXES, RDF, RDFS, SCHEMA, SKOS
 
 ROOT = Path(__file__).resolve().parents[2]
 ONTOLOGY = resources.path("ontology", "kgbench.ttl")
@@ -55,7 +55,7 @@ def in_graph(path: Path) -> set[str]:
     """Return the terms in any position of an RDF file."""
     rdf_format = ox.RdfFormat.TRIG if path.suffix == ".trig" else ox.RdfFormat.TURTLE
     found = set()
-    for quad in ox.parse(path=str(path), format=rdf_format, base_iri=vocab.BASE):
+    for quad in ox.parse(path=str(path), format=rdf_format, base_iri=BASE):
         for part in (quad.subject, quad.predicate, quad.object):
             if isinstance(part, ox.NamedNode) and part.value.startswith(KGB):
                 found.add(part.value.removeprefix(KGB))
@@ -138,7 +138,7 @@ def test_own_terms_in_definitions_exist() -> None:
 
 def test_alignments_are_well_formed() -> None:
     """Every foreign IRI in an alignment, domain or range is in a known namespace."""
-    known = (*vocab.PREFIXES.values(), "http://mlcommons.org/croissant/")
+    known = (*PREFIXES.values(), "http://mlcommons.org/croissant/")
     for prop in (
         RDFS.subClassOf, RDFS.subPropertyOf, RDFS.domain, RDFS.range, SKOS.closeMatch,
         SCHEMA.domainIncludes,

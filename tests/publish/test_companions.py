@@ -13,20 +13,7 @@ from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.signing import Signer
 from kgbench.record import reading
 from kgbench.store import open_reader
-from kgbench.vocab import (
-    DCAT,
-    DCTERMS,
-    FOAF,
-    KGB,
-    PROV,
-    QB,
-    RDF,
-    RDFS,
-    SEC,
-    SPDX,
-    VOID,
-    compact,
-)
+from kgbench.vocab import DCAT, DCTERMS, FOAF, KGB, PROV, QB, RDF, RDFS, SEC, SPDX, VOID, compact
 from tests.publish.conftest import BASE, addresses, command, hasten, publish
 from tests.support.validation import report
 

@@ -15,7 +15,7 @@ from kgbench.publish.redaction import Addresses, RedactionLevel
 from kgbench.publish.results import write_document
 from kgbench.publish.scrubbing import Scrubber
 from kgbench.rdf import queries
-from kgbench.secrets.publication_key import PublicationKey
+from kgbench.store.publication_keys import PublicationKey
 from kgbench.vocab import KGB, RDF
 from tests.publish.conftest import publish
 

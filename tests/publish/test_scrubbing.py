@@ -17,9 +17,8 @@ from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.quad_redaction import QuadRedactor, RedactionRules
 from kgbench.publish.redaction import Addresses, RedactionLevel
 from kgbench.publish.scrubbing import Scrubber, hosts_and_people
-from kgbench.secrets import secret_names
-from kgbench.secrets.detection import SecretDetector
-from kgbench.secrets.publication_key import PublicationKey
+from kgbench.secrets import SecretDetector, secrets_in_environment
+from kgbench.store.publication_keys import PublicationKey
 from kgbench.vocab import KGB, PROV, RDF, RDFS, XSD
 
 KEY = "sk-proj-" + "Ab3" * 10
@@ -78,7 +77,7 @@ def test_own_names_and_secrets_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "planted-host.example")
     monkeypatch.setattr(getpass, "getuser", lambda: "plantedlogin")
     monkeypatch.setenv("PLANTED_API_KEY", "a value like no other")
-    secrets = SecretDetector(secret_names.secrets_in_environment())
+    secrets = SecretDetector(secrets_in_environment())
     found = Scrubber(scrubbing.local_names(), secrets)
     said = found.text("plantedlogin on planted-host: a value like no other")
     assert said == "[name] on [name]: [key]"

@@ -20,9 +20,9 @@ from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.signatures import Signatures, checksums
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.publish.signing import Signer
-from kgbench.signing import proofs
 from kgbench.signing.key_list import KeyEntry, KeyList
 from kgbench.signing.keys import SigningKey
+from kgbench.signing.proofs import context, read, secure, serialise
 from kgbench.vocab import KGB
 from tests.publish.conftest import BASE, TASKS, command, hasten, publish
 from tests.publish.reading import dump
@@ -182,10 +182,10 @@ def test_broken_signatures_are_told_in_words(copy, keyed, name, content):
 @pytest.mark.parametrize("name", ["keys.jsonld", "signature.jsonld"])
 def test_blank_nodes_are_a_fault(copy, keyed, name):
     """Blank nodes in a signed document, whose labelling may never end, are a fault at once."""
-    content = proofs.read((copy / name).read_bytes())
+    content = read((copy / name).read_bytes())
     nodes = [f"_:{number}" for number in range(60)]
     content["about"] = [{"id": node, "about": nodes} for node in nodes]
-    (copy / name).write_text(proofs.serialise(content))
+    (copy / name).write_text(serialise(content))
     [(file, message)] = faults(copy, key(keyed))
 
     assert file == name
@@ -213,13 +213,11 @@ def test_a_signed_publication_has_no_other_files(copy, keyed, name):
 def test_two_signed_checksums_are_a_fault(copy, keyed):
     """A signed document that states two checksums of the same list is a fault."""
     path = copy / "signature.jsonld"
-    content = proofs.read(path.read_bytes())
+    content = read(path.read_bytes())
     method = content.pop("proof")["verificationMethod"]
     content["parts"].append({"id": f"{BASE}SHA256SUMS", "sha256": "0" * 64})
     signing_key = SigningKey.read(keyed / "k")
-    path.write_text(
-        proofs.serialise(proofs.secure(content, signing_key, method, datetime.now(UTC)))
-    )
+    path.write_text(serialise(secure(content, signing_key, method, datetime.now(UTC))))
     [(file, message)] = faults(copy, key(keyed))
     assert file == "signature.jsonld"
     assert "several values" in message
@@ -350,4 +348,4 @@ def test_signed_documents_are_read_without_a_network(signed):
     for path in signed.rglob("*.jsonld"):
         if "proof" in json.loads(path.read_text()):
             assert list(ox.parse(path.read_bytes(), ox.RdfFormat.JSON_LD))
-            assert json.loads(path.read_text())["@context"] == proofs.context()
+            assert json.loads(path.read_text())["@context"] == context()

@@ -13,8 +13,8 @@ from kgbench.errors import PublicationRefused, StoreError
 from kgbench.publish import redaction
 from kgbench.publish.redaction import DigestVeil, RedactionLevel
 from kgbench.rdf import digest
-from kgbench.secrets.publication_key import FILE, PublicationKey
 from kgbench.store import open_reader, open_store
+from kgbench.store.publication_keys import FILE, PublicationKey
 from kgbench.vocab import BASE as STORE
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SCHEMA
 from tests.publish.conftest import addresses, command, left_out, publish

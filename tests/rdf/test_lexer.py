@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgbench.rdf import lexer
-from kgbench.rdf.dataset_clauses import has_dataset
+from kgbench.rdf.query_text import has_dataset
 from tests.support.sparql_texts import ASKING, NOWHERE, PIECES
 
 NOT_ASKING = {

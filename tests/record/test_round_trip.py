@@ -22,8 +22,7 @@ from kgbench.rdf import digest, queries, storable
 from kgbench.rdf.quads import IndexedQuads
 from kgbench.record import reading
 from kgbench.record.dialogues import dialogues
-from kgbench.record.entries import case_entry, model_entry, task_entry
-from kgbench.record.recorder import Recorder
+from kgbench.record.recorder import Recorder, case_entry, model_entry, task_entry
 from kgbench.software import this_software
 from kgbench.store import Block, EmbeddedStore
 from kgbench.tasks import catalogue

@@ -12,9 +12,8 @@ import pytest
 
 from kgbench.errors import StoreError
 from kgbench.model import Call, Usage
-from kgbench.outcomes import Outcome
 from kgbench.record import schema
-from kgbench.vocab import KGB, PROV, RDF, RDFS, XSD
+from kgbench.vocab import KGB, PROV, RDF, RDFS, XSD, Outcome
 
 IRI = "urn:x:1"
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -18,7 +18,7 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.rdf import queries
 from kgbench.record import reading
-from kgbench.reevaluation.run_passes import first_pass
+from kgbench.reevaluation.passes import first_pass
 from kgbench.run_selection import Selection
 from kgbench.scores.selection import select
 from kgbench.store import open_reader, open_store

@@ -17,8 +17,7 @@ from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
 from kgbench.reevaluation.comparison import ReevaluationResult
-from kgbench.reevaluation.passes import reevaluate_each, select_runs
-from kgbench.reevaluation.run_passes import first_pass
+from kgbench.reevaluation.passes import first_pass, reevaluate_each, select_runs
 from kgbench.run_selection import Selection
 from kgbench.store import open_store
 from tests.support.analysis_store import GraphStore, graph, iri

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from kgbench.rdf import string
-from kgbench.record.entries import registry_entry
+from kgbench.record.recorder import registry_entry
 from kgbench.store import (
     Block,
     Iris,

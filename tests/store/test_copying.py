@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import StoreError
-from kgbench.store import Block, Iris, copying, digests, dumps, open_reader, open_store, registry
+from kgbench.store import Block, Iris, open_reader, open_store, registry
+from kgbench.store.copying import Dump, copy, digest_of, write
 from kgbench.vocab import KGB, RDF, XSD
 
 IRIS = Iris()
@@ -62,7 +63,7 @@ def target():
 def content(location):
     """Return the digests of all graphs of a store."""
     with open_reader(location) as store:
-        return {graph: digests.of(store.triples(graph)).value for graph in store.graphs()}
+        return {graph: digest_of(store.triples(graph)).value for graph in store.graphs()}
 
 
 @pytest.mark.parametrize(
@@ -100,13 +101,13 @@ def test_a_copy_is_the_same(request, tmp_path, origin, target):
 def test_a_store_with_results_is_no_target(source):
     """A copy into a store with results is refused."""
     with open_store("memory:") as other, pytest.raises(StoreError, match="has results already"):
-        copying.copy(source, put(other))
+        copy(source, put(other))
 
 
 def test_an_empty_store_is_no_source(target):
     """A copy of an empty store is refused, because its name may be mistyped."""
     with open_store("memory:") as empty, pytest.raises(StoreError, match="no results to copy"):
-        copying.copy(empty, target)
+        copy(empty, target)
 
 
 def test_a_copy_that_came_out_otherwise_is_refused(source, target, monkeypatch):
@@ -116,7 +117,7 @@ def test_a_copy_that_came_out_otherwise_is_refused(source, target, monkeypatch):
         target, "bulk_load", lambda blocks: load(Block(b.graph, b.triples[:-1]) for b in blocks)
     )
     with pytest.raises(StoreError, match="do not use this copy"):
-        copying.copy(source, target)
+        copy(source, target)
 
 
 def test_a_source_that_changes_is_refused(source, target):
@@ -126,14 +127,14 @@ def test_a_source_that_changes_is_refused(source, target):
         source.write([Block(GRAPHS[0], ["<urn:new> <urn:p> 1 ."])])
 
     with pytest.raises(StoreError, match="changed while it was copied"):
-        copying.copy(source, target, change)
+        copy(source, target, change)
 
 
 def test_blank_nodes_are_refused(source, target):
     """A graph with blank nodes is refused, because it could not be compared."""
     source.write([Block(GRAPHS[0], ["_:b <urn:p> 1 ."])])
     with pytest.raises(StoreError, match="blank nodes"):
-        copying.copy(source, target)
+        copy(source, target)
 
 
 def test_a_graph_that_vanishes_is_noticed(source, target):
@@ -144,14 +145,14 @@ def test_a_graph_that_vanishes_is_noticed(source, target):
         source.update(f"DROP SILENT GRAPH <{last}>")
 
     with pytest.raises(StoreError, match=f"{last} vanished while it was copied"):
-        copying.copy(source, target, vanish)
+        copy(source, target, vanish)
 
 
 def test_a_store_of_another_base_is_no_target(source, target):
     """A copy between stores with different base IRIs is refused."""
     target.iris = Iris("https://example.org/")
     with pytest.raises(StoreError, match="have different bases"):
-        copying.copy(source, target)
+        copy(source, target)
 
 
 # --- backups --------------------------------------------------------------------------------
@@ -171,10 +172,10 @@ def test_a_backup_of_a_store_that_changes_is_none(source, tmp_path, monkeypatch)
 
     monkeypatch.setattr(source, "triples", changing)
     with pytest.raises(StoreError, match="changed while it was read"):
-        dumps.write(source, tmp_path / "backup.nq.gz")
+        write(source, tmp_path / "backup.nq.gz")
     monkeypatch.setattr(source, "triples", failing)
     with pytest.raises(KeyboardInterrupt):
-        dumps.write(source, tmp_path / "backup.nq.gz")
+        write(source, tmp_path / "backup.nq.gz")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -182,19 +183,19 @@ def test_a_backup_of_a_store_that_changes_is_none(source, tmp_path, monkeypatch)
 def test_a_backup_with_remarks_of_others(source, tmp_path):
     """Other comments in a backup are not read as statements; a missing file is an error."""
     file = tmp_path / "backup.nq.gz"
-    dumps.write(source, file)
+    write(source, file)
     file.write_bytes(gzip.compress(b"# ours, of Monday\n" + gzip.decompress(file.read_bytes())))
-    with dumps.Dump(file) as dump:
+    with Dump(file) as dump:
         assert registry.graphs(dump) == sorted(GRAPHS)
     with pytest.raises(StoreError, match="there is no backup at"):
-        dumps.Dump(tmp_path / "none.nq.gz")
+        Dump(tmp_path / "none.nq.gz")
 
 
 @pytest.mark.parametrize("damage", ["end", "middle", "triple", "line", "nothing"])
 def test_damaged_backups_are_refused(source, tmp_path, damage):
     """A backup that is truncated, or changed in one character, is refused."""
     file = tmp_path / "backup.nq.gz"
-    dumps.write(source, file)
+    write(source, file)
     packed = file.read_bytes()
     text = gzip.decompress(packed)
     file.write_bytes(
@@ -207,20 +208,20 @@ def test_damaged_backups_are_refused(source, tmp_path, damage):
         }[damage]
     )
     with pytest.raises(StoreError, match="backup"):
-        dumps.Dump(file)
+        Dump(file)
 
 
 def test_a_backup_replaces_no_file(source, tmp_path):
     """A backup replaces no file, and leaves none behind if it cannot be written."""
     file = tmp_path / "backup.nq.gz"
-    dumps.write(source, file)
+    write(source, file)
     for path, said in (
         (file, "exists"),
         (tmp_path / "backup.zip", "is named"),
         (tmp_path / "none" / "backup.nq.gz", "cannot be written"),
     ):
         with pytest.raises(StoreError, match=said):
-            dumps.write(source, path)
+            write(source, path)
     assert [path.name for path in tmp_path.iterdir()] == ["backup.nq.gz"]
 
 
@@ -249,7 +250,7 @@ def literal(text, datatype):
 )
 def test_forms_of_one_value_count_as_one(datatype, forms):
     """Different lexical forms of one value have the same digest."""
-    assert len({digests.of([literal(form, datatype)]).value for form in forms}) == 1
+    assert len({digest_of([literal(form, datatype)]).value for form in forms}) == 1
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), unique=True), st.randoms())
@@ -257,9 +258,9 @@ def test_order_does_not_matter_and_content_does(texts, chance):
     """The digest does not depend on the order of triples; without one triple it differs."""
     triples = [literal(text, XSD.string) for text in texts]
     shuffled = random.Random(chance.random()).sample(triples, len(triples))
-    whole = digests.of(triples)
+    whole = digest_of(triples)
 
-    assert digests.of(shuffled).value == whole.value
+    assert digest_of(shuffled).value == whole.value
     assert whole.triples == len(texts)
     for k in range(len(triples)):
-        assert digests.of(triples[:k] + triples[k + 1 :]).value != whole.value
+        assert digest_of(triples[:k] + triples[k + 1 :]).value != whole.value

@@ -13,14 +13,7 @@ from typer.testing import CliRunner
 
 from kgbench.cli import app
 from kgbench.errors import StoreError
-from kgbench.store import (
-    Block,
-    dumps,
-    examination,
-    open_reader,
-    open_store,
-    snapshots,
-)
+from kgbench.store import Block, copying, examination, open_reader, open_store, snapshots
 from kgbench.store.databases import Damaged
 from tests.store.damages import (
     GRAPH,
@@ -174,16 +167,16 @@ def test_checksums_that_cannot_be_read_prove_nothing(place):
 
 def test_a_backup_that_came_out_otherwise_is_not_kept(place, tmp_path, monkeypatch):
     """A backup is read back after writing; a difference is an error, and the file is removed."""
-    write = dumps._write
+    write = copying._write
 
     def losing(source, path):
         done = write(source, path)
         flip(path, 1 - 6 / path.stat().st_size)  # the checksum: other bits may have no effect
         return done
 
-    monkeypatch.setattr(dumps, "_write", losing)
+    monkeypatch.setattr(copying, "_write", losing)
     with open_reader(str(place)) as reader, pytest.raises(StoreError, match=r"b\.nq\.gz"):
-        dumps.write(reader, tmp_path / "b.nq.gz")
+        copying.write(reader, tmp_path / "b.nq.gz")
     assert not list(tmp_path.glob("b.nq.gz*"))
 
 

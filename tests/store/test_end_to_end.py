@@ -16,15 +16,9 @@ from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import read_runs
 from kgbench.importers.load import load
 from kgbench.record import reading
-from kgbench.store import (
-    Block,
-    copying,
-    digests,
-    open_reader,
-    open_store,
-    publication_keys,
-    registry,
-)
+from kgbench.store import Block, open_reader, open_store, registry
+from kgbench.store.copying import digest_of, local
+from kgbench.store.publication_keys import carry, publication_key
 from tests.support.archives import as_json, record_v3
 from tests.support.validation import assert_conforms
 
@@ -160,7 +154,7 @@ def test_imports_are_the_same(tmp_path, remote):
             (again,) = read_runs(file, store.iris, None)
             assert load(store, again).already_there
             graphs = registry.graphs(store)
-            held.append({graph: digests.of(store.triples(graph)).value for graph in graphs})
+            held.append({graph: digest_of(store.triples(graph)).value for graph in graphs})
 
     assert held[0] == held[1]
     assert len(held[0]) == 2
@@ -174,9 +168,9 @@ def test_what_needs_a_folder_gets_a_copy(tmp_path, remote):
     )
     check = ("store", "check", "--digests", "--json", "--store")
     before = json.loads(kgbench(*check, remote))
-    with copying.local(remote) as folder:
+    with local(remote) as folder:
         there = json.loads(kgbench(*check, str(folder)))
-        with copying.local(str(folder)) as same:
+        with local(str(folder)) as same:
             assert same == folder
     assert not folder.exists()
     assert there["digests"] == before["digests"]
@@ -201,10 +195,10 @@ def test_what_is_exported_and_imported_is_the_same(tmp_path, remote):
     )
     with open_reader(folder) as ours, open_reader(remote) as theirs:
         (run,) = reading.runs(theirs)
-        assert digests.of(ours.triples(run.graph)) == digests.of(theirs.triples(run.graph))
+        assert digest_of(ours.triples(run.graph)) == digest_of(theirs.triples(run.graph))
     assert said
-    publication_keys.publication_key(folder)  # creates the key, without which IRIs differ
-    publication_keys.carry(folder, remote)
+    publication_key(folder)  # creates the key, without which IRIs differ
+    carry(folder, remote)
     for form in ("llm-kg-bench", "eee", "prov"):
         written = []
         for place, location in (("folder", folder), ("server", remote)):

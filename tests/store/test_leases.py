@@ -9,7 +9,7 @@ import pytest
 
 from kgbench.errors import StoreError, StoreInUse
 from kgbench.rdf import moment, string
-from kgbench.record.entries import registry_entry
+from kgbench.record.recorder import registry_entry
 from kgbench.store import Block, Iris, leases, maintenance, open_reader, open_store, registry
 from kgbench.store.back_ends import find
 from kgbench.store.client import Client

@@ -11,17 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from kgbench.cli import app
+from kgbench.engine.replies import ReplyLog
 from kgbench.errors import StoreError
 from kgbench.record import recovery
-from kgbench.secrets.publication_key import FILE
-from kgbench.store import (
-    examination,
-    open_reader,
-    open_store,
-    publication_keys,
-    reply_log,
-    snapshots,
-)
+from kgbench.store import examination, open_reader, open_store, snapshots
+from kgbench.store.back_ends import REPLY_LOG, reply_log
+from kgbench.store.publication_keys import FILE, publication_key
 from kgbench.vocab import KGB, PROV
 from tests.store.damages import (
     GRAPH,
@@ -179,16 +174,16 @@ def test_nothing_is_recovered_from_nothing(place, tmp_path):
 
 def test_the_key_of_publications_and_replies_are_recovered(place, tmp_path):
     """They lie beside the data; a damaged file of the key does not prevent recovery."""
-    key = publication_keys.publication_key(str(place)).key
-    log = reply_log.ReplyLog(reply_log.path(str(place)))
+    key = publication_key(str(place)).key
+    log = ReplyLog(reply_log(str(place)))
     log.append("urn:turn", b"{}")
     log.close()
     new = tmp_path / "new"
     done = CliRunner().invoke(app, ["store", "recover", str(new), "--store", str(place)])
     assert done.exit_code == 0, done.output
-    assert publication_keys.publication_key(str(new)).key == key
-    assert (new / reply_log.NAME).read_bytes() == b"{}\n"
-    assert (new / reply_log.NAME).stat().st_mode & 0o777 == 0o600
+    assert publication_key(str(new)).key == key
+    assert (new / REPLY_LOG).read_bytes() == b"{}\n"
+    assert (new / REPLY_LOG).stat().st_mode & 0o777 == 0o600
 
     (place / FILE).write_bytes(b"{")
     other = tmp_path / "other"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kgbench.children.commands import environment
+from kgbench.children.child import environment
 from kgbench.execution import pools
 from kgbench.tasks import protection
 

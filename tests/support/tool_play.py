@@ -9,7 +9,7 @@ from random import Random
 from kgbench.model import Case, Executor, Verdict
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import ToolUse
-from kgbench.tools import arguments, wording
+from kgbench.tools import wording
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -34,6 +34,6 @@ def play(case: Case, agent: str, executor: Executor) -> Verdict:
         if not calls or calls[0].name in {"answer", "cancel"}:
             return module.judge_dialogue(case, messages[::2], answers, executor)
         (call,) = calls
-        result = module.use(case, call.name, arguments.read(call.arguments), executor)
+        result = module.use(case, call.name, wording.read_arguments(call.arguments), executor)
         told = wording.results_prompt([ToolUse(call, result, NOW, NOW)], "Left: 8.")
         messages += [said, told]

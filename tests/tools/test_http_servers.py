@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from kgbench.connectors.options import ToolSource
+from kgbench.connectors.declared import ToolSource
+from kgbench.connectors.tool_servers import Connection
 from kgbench.errors import ProviderRefused
 from kgbench.store import open_store
 from kgbench.tool_calls import ToolOutcome
-from kgbench.tool_servers.servers import Connection
 from tests.support.runs import hold
 from tests.support.servers.mcp_over_http import McpOverHttp
 from tests.support.tool_runs import held, plan_of

@@ -15,9 +15,10 @@ import time
 
 import pytest
 
-from kgbench.engine import replies
 from kgbench.engine.preflight import PROMPT
-from kgbench.store import open_reader, reply_log
+from kgbench.engine.replies import parsed, read_lines
+from kgbench.store import open_reader
+from kgbench.store.back_ends import REPLY_LOG
 from kgbench.tools import wording
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.openai_server import OpenAISpeech
@@ -73,8 +74,8 @@ def stored(place):
 
 def logged(place):
     """Return the ids of the requests whose replies are in the log."""
-    lines, _ = reply_log.read(place / reply_log.NAME)
-    return {replies.parsed(line).call.reply.request_id for line in lines}
+    lines, _ = read_lines(place / REPLY_LOG)
+    return {parsed(line).call.reply.request_id for line in lines}
 
 
 def asked(entry):

@@ -17,8 +17,8 @@ from kgbench.model import Call, Reply, Task, Turn, Usage
 from kgbench.plugins.agents import graph_tools
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import Tool, ToolCall, ToolOutcome, ToolResult, ToolUse
-from kgbench.tools import arguments, budget, wording
-from kgbench.tools.budget import Budget, Spent
+from kgbench.tools import wording
+from kgbench.tools.module import Budget, Spent, budget_of, spent_in
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 GRAPH = """
@@ -128,7 +128,7 @@ def test_a_flood_of_calls_is_cut_off():
 )
 def test_arguments_are_checked(given_arguments, fault):
     """Arguments that do not fit the tool's schema have a message about the fault."""
-    found = arguments.fault(TOOL, given_arguments)
+    found = wording.fault_in(TOOL, given_arguments)
 
     assert (found is None) if fault is None else (fault in found)
 
@@ -151,12 +151,12 @@ def test_each_limit_ends_the_budget(calls, spent, over):
 
 def test_the_budget_is_told():
     """A model is told of every limit that is set, and of no other."""
-    whole = budget.of({"budgetCalls": 3, "budgetTokens": 10, "budgetDollars": 0.5})
+    whole = budget_of({"budgetCalls": 3, "budgetTokens": 10, "budgetDollars": 0.5})
 
     assert whole.remaining(1, Spent(4, 9.0, Decimal("0.1"))) == (
         "Left: 2 of 3 tool calls, 6 of 10 tokens, 0.4000 of 0.5 US dollars."
     )
-    assert budget.of({"budgetCalls": 3, "budgetDollars": 0.0}) == Budget(3)
+    assert budget_of({"budgetCalls": 3, "budgetDollars": 0.0}) == Budget(3)
 
 
 def test_what_turns_have_spent():
@@ -171,7 +171,7 @@ def test_what_turns_have_spent():
         return Decimal(usage.input) + 2 * Decimal(usage.output)
 
     # 10 + 5, then 43 characters read and 20 written, then 1 + 2
-    assert budget.spent(turns, cost) == Spent(15 + 10 + 5 + 3, 3.0, Decimal(20 + 20 + 5))
+    assert spent_in(turns, cost) == Spent(15 + 10 + 5 + 3, 3.0, Decimal(20 + 20 + 5))
 
 
 def test_search_ranks_by_shared_words():

@@ -7,13 +7,14 @@ import json
 
 import pytest
 
-from kgbench.connectors import anthropic, chat_completions, generate_content, responses
-from kgbench.connectors.tool_messages import conversation
+from kgbench.connectors import anthropic, chat_completions, responses
+from kgbench.connectors.bodies import conversation
+from kgbench.connectors.google import reply, request_contents
 from kgbench.model import Case, ModelSetup, Request
 from kgbench.plugins.agents.graph_tools import TOOLS
 from kgbench.store import open_store
 from kgbench.tool_calls import ToolCall, ToolOutcome
-from kgbench.tools import arguments, wording
+from kgbench.tools import wording
 from tests.support.runs import hold
 from tests.support.servers import anthropic_server, google_server, openai_server, scripts
 from tests.support.tool_runs import NATIVE, PROTOCOLS, held, loopbacks, plan_of, said
@@ -153,9 +154,9 @@ def test_a_call_that_google_could_not_read():
     body = {
         "candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "search(An"}]
     }
-    answer = generate_content.reply(body).text
+    answer = reply(body).text
     (call,) = wording.calls(answer)
-    said_back = generate_content.request_contents(request("Ask.", answer, "error: try again"))
+    said_back = request_contents(request("Ask.", answer, "error: try again"))
 
     assert call == ToolCall(
         "", "search(An", malformed="the provider could not read the call (MALFORMED_FUNCTION_CALL)"
@@ -232,4 +233,4 @@ def test_who_is_asked_for_encrypted_reasoning(model, sampling, included):
 def test_arguments_that_cannot_be_sent_back(written, said):
     """Arguments that are no JSON object, or that JSON cannot represent, are refused."""
     with pytest.raises(ValueError, match=f"the arguments {said}"):
-        arguments.read(written)
+        wording.read_arguments(written)

@@ -15,14 +15,14 @@ from urllib.parse import quote
 import pytest
 
 from kgbench import config
-from kgbench.connectors.options import ToolSource, tool_source
+from kgbench.connectors.declared import ToolSource, tool_source
+from kgbench.connectors.tool_servers import LONGEST, Connection
 from kgbench.errors import ModelSpecError, ProviderRefused
 from kgbench.execution.judging import JudgeLimits
 from kgbench.execution.pools import executor
 from kgbench.reevaluation.tool_audit import audit
 from kgbench.store import open_store
 from kgbench.tool_calls import ToolOutcome
-from kgbench.tool_servers.servers import LONGEST, Connection
 from tests.support.runs import hold
 from tests.support.servers import scripts
 from tests.support.servers.loopback import LoopbackServer

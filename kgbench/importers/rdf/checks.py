@@ -24,9 +24,9 @@ from kgbench.errors import ImportRefused
 from kgbench.importers.rdf.contents import Contents, TargetGraph
 from kgbench.importers.rdf.sorting import SortedStatements, normalised
 from kgbench.rdf import digest, integer, original_text
-from kgbench.record.entries import registry_entry
-from kgbench.secrets.publication_key import VEILED
+from kgbench.record.recorder import registry_entry
 from kgbench.store.protocol import Store
+from kgbench.store.publication_keys import VEILED
 from kgbench.tasks import catalogue
 from kgbench.validation import Data, complaints, result_shapes
 from kgbench.vocab import KGB, PROV, RDF, RDFS, SKOS, compact

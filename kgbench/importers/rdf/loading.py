@@ -30,7 +30,7 @@ from kgbench.importers.rdf.sorting import SortedStatements, sort
 from kgbench.importers.rdf.sources import Origin
 from kgbench.model import Json
 from kgbench.rdf import moment, string
-from kgbench.record.entries import registry_entry
+from kgbench.record.recorder import registry_entry
 from kgbench.software import this_software
 from kgbench.store.iris import id_from
 from kgbench.store.protocol import Block, Store

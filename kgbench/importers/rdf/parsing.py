@@ -26,8 +26,9 @@ from typing import IO
 import pyoxigraph as ox
 
 from kgbench.characters import after_bom
-from kgbench.children import lockdown, one_task
-from kgbench.children.endings import ChildTimeout
+from kgbench.children import lockdown
+from kgbench.children.answering import ChildTimeout
+from kgbench.children.child import Finished, run_once
 from kgbench.errors import ImportRefused
 from kgbench.net.limits import Budget
 from kgbench.store.fragments import recorded_iri
@@ -104,9 +105,7 @@ def count_quads(content: IO[bytes], syntax: str) -> int:
     parse within the limits of memory, depth and time, and any error of reading ``content``.
     """
     try:
-        child = one_task.run(
-            _MODULE, "-", syntax, "-", str(MEMORY), seconds=SECONDS, content=content
-        )
+        child = run_once(_MODULE, "-", syntax, "-", str(MEMORY), seconds=SECONDS, content=content)
     except ChildTimeout:
         raise ImportRefused(f"not {syntax}: {_timeout_message(SECONDS)}") from None
     error, _, number = child.out.partition("\n")
@@ -122,7 +121,7 @@ def _parse(file: RdfFile, database: Path, budget: Budget | None) -> str:
         seconds = min(seconds, budget.remaining())
     arguments = [str(database), file.syntax, str(file.path), str(MEMORY)]
     try:
-        child = one_task.run(_MODULE, *arguments, seconds=seconds)
+        child = run_once(_MODULE, *arguments, seconds=seconds)
     except ChildTimeout:
         if budget is not None:
             budget.remaining()
@@ -134,7 +133,7 @@ def _timeout_message(limit: float) -> str:
     return f"it keeps the parser busy for more than {limit:.0f} seconds"
 
 
-def _exit_error(child: one_task.Finished) -> str:
+def _exit_error(child: Finished) -> str:
     """Return an error message for a child that failed, ``""`` for one that exited normally."""
     if child.limit is not None:
         return "nested too deeply, or too large to be parsed"

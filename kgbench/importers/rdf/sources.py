@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
-from kgbench.datasets import damage
+from kgbench import files
 from kgbench.errors import ImportRefused, pip_install
 from kgbench.files import ZstandardFrames
 from kgbench.importers import archives
@@ -231,7 +231,7 @@ def _unpack_document(
             while chunk := plain.read(_CHUNK):
                 budget.spend(len(chunk))
                 out.write(chunk)
-    except damage.errors() as error:
+    except files.errors_of_damage() as error:
         raise ImportRefused(f"{name}: damaged ({error}): fetch it again") from error
     if not target.stat().st_size:
         raise ImportRefused(f"{name}: the file is empty")

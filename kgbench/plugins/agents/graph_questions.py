@@ -15,13 +15,13 @@ from random import Random
 from typing import ClassVar, Final, cast
 
 import kgbench.api as kb
-from kgbench.datasets import installers
+from kgbench.datasets import descriptions
 from kgbench.model import TaskModule
 from kgbench.plugins.agents import graph_agents, graph_tools
 from kgbench.scoring import result_sets
 from kgbench.tasks import bestiary, texts, typed_answers
 from kgbench.tool_calls import ToolOutcome
-from kgbench.tools import arguments, wording
+from kgbench.tools import wording
 
 POLICY: Final = "rows"
 """The policy under which results are compared."""
@@ -49,7 +49,7 @@ class GraphQuestions(kb.ListedFamily):
         """
         name = parameters["graph"]
         if name not in _OWN:
-            questions = installers.installer(name).questions
+            questions = descriptions.installer(name).questions
             assert questions is not None
             return questions(parameters["language"])
         graph: dict[str, kb.Json] = {"graphName": name, "prefixes": dict(bestiary.PREFIXES)}
@@ -174,7 +174,7 @@ def _gives_up(answer: str, *, offers_tools: bool) -> bool:
 
 def _sparql(call: kb.ToolCall) -> str | None:
     try:
-        sparql = arguments.read(call.arguments).get("sparql")
+        sparql = wording.read_arguments(call.arguments).get("sparql")
     except ValueError:
         return None
     return sparql if isinstance(sparql, str) else None

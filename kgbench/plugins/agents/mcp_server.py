@@ -41,7 +41,7 @@ from kgbench.serve.startup import run
 from kgbench.serve.startup import server as http_server
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import OUTCOME_KEY, ToolOutcome
-from kgbench.tools import arguments
+from kgbench.tools import wording
 
 _SUITE: Final = "served"
 _FORMATS: Final = {".ttl": ox.RdfFormat.TURTLE, ".nt": ox.RdfFormat.N_TRIPLES}
@@ -156,10 +156,10 @@ async def run_tool_call(
         known = ", ".join(candidate.name for candidate in offered.tools)
         return _error(f"there is no tool '{name[:100]}'; there are {known}")
     try:
-        parsed = arguments.read(json.dumps(values or {}))
+        parsed = wording.read_arguments(json.dumps(values or {}))
     except ValueError as error:
         return _error(str(error))
-    if problem := arguments.fault(tool, parsed):
+    if problem := wording.fault_in(tool, parsed):
         return _error(problem)
     result = await offered.use(name, parsed)
     if len(result.text) <= LONGEST:

@@ -30,7 +30,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import kgbench.api as kb
 from kgbench.tool_calls import TOOL_RESULTS, Fault, ToolOutcome, ToolUse
-from kgbench.tools import arguments, wording
+from kgbench.tools import wording
 from kgbench.vocab import BASE
 
 EXECUTE: Final = "execute"
@@ -99,7 +99,7 @@ def again(call: kb.ToolCall, result: kb.ToolResult, prompt: str) -> Mapping[str,
         return "GRASP did not execute the query"
     try:
         parse_result(result.text)
-        query = arguments.read(call.arguments).get("sparql")
+        query = wording.read_arguments(call.arguments).get("sparql")
     except ValueError as error:
         return str(error)
     if not isinstance(query, str):
@@ -300,7 +300,7 @@ def _use(call: kb.Json) -> _Use:
         name, malformed = "", "the call names no tool"
     else:
         try:
-            arguments.read(written)
+            wording.read_arguments(written)
         except ValueError as error:
             malformed = str(error)
     id_, result = call.get("id"), call.get("result")

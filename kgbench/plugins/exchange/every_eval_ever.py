@@ -31,7 +31,7 @@ from kgbench.statistics.histogram import Histogram
 from kgbench.statistics.intervals import CONFIDENCE, Bounds
 from kgbench.store.iris import slug
 from kgbench.tasks import catalogue, tool_prompts
-from kgbench.tools import budget
+from kgbench.tools.module import BUDGET_CALLS, budget_of
 from kgbench.vocab import PROV, SCHEMA, SKOS
 
 VERSION = "0.3.0"
@@ -333,12 +333,12 @@ def _arguments_of_tools(run: OutgoingRun, task: str) -> dict[str, Json]:
     used another version.
     """
     parameters = run.catalogue.data(task, KGB.parameters)
-    if budget.CALLS not in parameters:
+    if BUDGET_CALLS not in parameters:
         return {}
     offered = _offered_tools(run, task)
     if not offered:
         return {}
-    limits = budget.of(parameters)
+    limits = budget_of(parameters)
     details = {"tool_call_limit": str(limits.calls)}
     if limits.dollars is not None:
         details["cost_limit_usd"] = f"{limits.dollars:f}"

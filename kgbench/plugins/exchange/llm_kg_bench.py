@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from kgbench.api import KGB, RDFS, Dialogue, Json, OutgoingRun
 from kgbench.errors import PublicationRefused
 from kgbench.exports.outgoing_run import all_answered
-from kgbench.importers.published_cases import without_printed_graph
+from kgbench.importers.published import without_printed_graph
 from kgbench.model import Evaluation
 from kgbench.publish.redaction import RedactionLevel
 from kgbench.record.schema import disclosed

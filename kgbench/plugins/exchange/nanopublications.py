@@ -28,7 +28,7 @@ from kgbench.errors import SignatureError
 from kgbench.publish.folder import contents
 from kgbench.publish.settings import Agent
 from kgbench.publish.signing import CLAIMS
-from kgbench.rdf.statements import moment, statements_about, type_statements
+from kgbench.rdf.quads import moment, statements_about, type_statements
 from kgbench.signing.keys import private_key
 from kgbench.vocab import DCTERMS, FOAF, NP, NPX, PROV
 

@@ -16,19 +16,18 @@ from dataclasses import replace
 from typing import Any, Self
 
 from kgbench.api import Json, ModelSetup, ModelSpecError, Reply, Request, pip_install, read_options
-from kgbench.connectors import generate_content, google
 from kgbench.connectors.calls import Caller
-from kgbench.connectors.declared import Declaration
-from kgbench.connectors.options import sampling
+from kgbench.connectors.declared import Declaration, sampling
+from kgbench.connectors.google import LEGACY_SAMPLING, SERVICE, reply, request_contents
 from kgbench.net.limits import Misbehaviour, RedirectRefused
 
-SERVICE = replace(google.SERVICE, fixed=True)  # the package only supports v1beta
+SERVICE = replace(SERVICE, fixed=True)  # the package only supports v1beta
 DECLARED = Declaration(
     specifications=("google_legacy:MODEL", "google_legacy:MODEL@ADDRESS"),
     options=SERVICE.options(),
     service=SERVICE,
     extra="google-legacy",
-    sampling=tuple(generate_content.LEGACY_SAMPLING),
+    sampling=tuple(LEGACY_SAMPLING),
 )
 
 _THREADS = 4096  # as many as calls may be under way, so that none waits for a thread
@@ -38,7 +37,7 @@ def open(setup: ModelSetup, timeout: float) -> GoogleLegacy:  # noqa: A001 - the
     """Return a connector for a model of Google or of a compatible server."""
     options = read_options(setup.options, DECLARED.options, setup.spec)
     address, key, caller = SERVICE.server(setup, options, timeout)
-    parameters = sampling(setup, generate_content.LEGACY_SAMPLING)
+    parameters = sampling(setup, LEGACY_SAMPLING)
     service = _service(address.base, key, timeout)
     return GoogleLegacy(_model(setup.model_id, parameters), service, caller)
 
@@ -105,7 +104,7 @@ class GoogleLegacy:
         text = response.content.decode("utf-8", "replace")
         if response.status_code >= 400:  # noqa: PLR2004
             return self._caller.failed(response.status_code, text, response.headers)
-        return self._caller.read(text, generate_content.reply, None)
+        return self._caller.read(text, reply, None)
 
     def _send(self, request: Request) -> Any:
         """Make the call in a worker thread, and return the HTTP response.
@@ -119,7 +118,7 @@ class GoogleLegacy:
         unread = (exceptions.GoogleAPICallError, parsing.ParseError)
         try:
             self._model.generate_content(
-                generate_content.request_contents(request),
+                request_contents(request),
                 request_options={"timeout": self._caller.timeout, "retry": None},
             )
         except requests.Timeout:

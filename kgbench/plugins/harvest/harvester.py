@@ -28,8 +28,8 @@ from kgbench.net.limits import Budget
 from kgbench.plugins.harvest import sources
 from kgbench.plugins.harvest.sources import HarvestedSource
 from kgbench.plugins.harvest.verification import Source, VerifiedOffer, verified_offer
-from kgbench.signing import canonical
 from kgbench.signing.key_list import KeyEntry, KeyList
+from kgbench.signing.proofs import digest
 from kgbench.store import open_store
 from kgbench.store.iris import slug
 
@@ -189,7 +189,7 @@ def _import(
     for name, file in files.items():
         if offered.signer is not None:
             quads = budget.within(ox.parse(path=str(file.path), format=ox.RdfFormat.N_QUADS))
-            if canonical.digest(quads, scratch) != offered.canonical[name]:
+            if digest(quads, scratch) != offered.canonical[name]:
                 raise SignatureError(f"the data in {name} differ from the data that were signed")
     origins = [
         Origin(f"{source.address} {file.name}", sha256(file.path)) for file in files.values()

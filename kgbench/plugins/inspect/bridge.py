@@ -32,17 +32,18 @@ import kgbench.api as kb
 from kgbench import clock
 from kgbench.connectors import declared
 from kgbench.engine.tool_turns import ToolTurns, TurnResult
-from kgbench.execution import frames, judging, pools
+from kgbench.errors import nearest
+from kgbench.execution import frames, judging
 from kgbench.execution.judging import JudgeLimits, ToolRequest, answer_batch, judge_batch
 from kgbench.execution.pools import executor
 from kgbench.model import TaskClass
-from kgbench.nearest import nearest
 from kgbench.plugins.inspect import samples as log_samples
 from kgbench.plugins.inspect.logs import SCORER
 from kgbench.scoring.formulas import aggregate
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tool_calls import TOOL_RESULTS, ToolUse
-from kgbench.tools import budget, wording
+from kgbench.tools import wording
+from kgbench.tools.module import limits_dollars
 
 
 def offered_tools(case: kb.Case, label: str) -> tuple[kb.Tool, ...]:
@@ -51,7 +52,7 @@ def offered_tools(case: kb.Case, label: str) -> tuple[kb.Tool, ...]:
     Raises :class:`~kgbench.errors.TaskError` if dollars are limited, because Inspect has no prices.
     """
     tools = tool_prompts.tools_of(case)
-    if tools and budget.limits_dollars(case.parameters):
+    if tools and limits_dollars(case.parameters):
         raise kb.TaskError(
             f"{label} limits the dollars of a dialogue, which cannot be counted in Inspect: use "
             "'kgbench run', and export the dialogues with 'kgbench export inspect'"
@@ -314,7 +315,7 @@ def _dialogue_of(case: kb.Case, turns: Sequence[kb.Turn]) -> kb.Dialogue:
 
 async def _judged(case: kb.Case, record: kb.Dialogue) -> list[kb.Verdict]:
     """Return a verdict for each judged answer, from a child process, without blocking the loop."""
-    requests = [pools.request(record, case, k) for k in record.judged]
+    requests = [judging.JudgeRequest.of(record, case, k) for k in record.judged]
     future = _pool().submit(judge_batch, requests, JudgeLimits())
     return await anyio.to_thread.run_sync(future.result)
 

@@ -29,7 +29,7 @@ from kgbench.record.schema import disclosed
 from kgbench.store.iris import slug
 from kgbench.tasks import catalogue
 from kgbench.tool_calls import ToolUse
-from kgbench.tools import arguments, wording
+from kgbench.tools import wording
 from kgbench.vocab import PROV, SCHEMA, SKOS
 
 _SEED = re.compile(r"kgb:randomSeed (\d+)")
@@ -211,7 +211,7 @@ def _messages(turns: Sequence[Turn], model: str) -> Iterator[dict[str, Json]]:
 def _call(name: str, use: ToolUse) -> dict[str, Json]:
     message: dict[str, Json] = {"id": name, "function": use.call.name, "type": "function"}
     try:
-        message["arguments"] = arguments.read(use.call.arguments)
+        message["arguments"] = wording.read_arguments(use.call.arguments)
     except ValueError as error:
         message |= {"arguments": {}, "parse_error": f"{error}: {use.call.arguments}"}
     return message

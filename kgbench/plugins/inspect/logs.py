@@ -25,13 +25,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import kgbench.api as kb
-from kgbench.datasets import damage
-from kgbench.evaluation import scores_by_iri
+from kgbench import files
 from kgbench.importers.llm_kg_bench import Item
 from kgbench.model import Evaluation, TaskClass
 from kgbench.net.limits import Budget
 from kgbench.plugins.inspect import samples
 from kgbench.rdf import canonical_json, digest
+from kgbench.record.evaluations import scores_by_iri
 from kgbench.software import Software
 from kgbench.store.iris import Iris, slug
 from kgbench.tasks import catalogue
@@ -114,7 +114,7 @@ def _read_archive(
             members_read = _read_members(name, archive, content, selected)
             header, *documents = budget.within(members_read)
             return header, list(documents)
-    except damage.errors() as error:
+    except files.errors_of_damage() as error:
         raise kb.ImportRefused(f"{name}: the archive is damaged ({error})") from error
     except RuntimeError as error:
         raise kb.ImportRefused(f"{name}: the archive is encrypted; logs are not") from error

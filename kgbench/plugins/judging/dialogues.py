@@ -11,7 +11,7 @@ from kgbench.api import Store, Task, TaskError
 from kgbench.model import Metric
 from kgbench.record import reading
 from kgbench.record.reading import RunInfo, ScoredEvaluation
-from kgbench.reevaluation.run_passes import first_pass
+from kgbench.reevaluation.passes import first_pass
 from kgbench.run_selection import Selection
 from kgbench.scores.selection import suites_of_judgements
 from kgbench.tasks import catalogue

@@ -20,7 +20,7 @@ from kgbench.model import Plan
 from kgbench.on_demand import OnDemand
 from kgbench.plugins.judging.dialogues import BEST_SCORE, JudgeableDialogue, judgeable_dialogues
 from kgbench.rdf import canonical_json, digest
-from kgbench.record import turns
+from kgbench.record.bulk import of_dialogues
 from kgbench.record.judgements import Rubric
 from kgbench.record.reading import RunInfo
 from kgbench.record.recorder import JUDGEMENTS
@@ -200,9 +200,7 @@ class Exercises:
 
     def of(self, group: Group) -> ShownExercise:
         """Return the exercise about the dialogues of ``group``, in this order, with its texts."""
-        return self._build(
-            group, turns.of_dialogues(self._store, self._run.graph, dialogue_iris(group))
-        )
+        return self._build(group, of_dialogues(self._store, self._run.graph, dialogue_iris(group)))
 
     def maker(self, groups: Sequence[Group]) -> Callable[[int], Exercise]:
         """Return a function that builds the exercise about the group at an index."""
@@ -211,7 +209,7 @@ class Exercises:
         def part(number: int) -> list[Exercise]:
             items = groups[number * _GROUP_SIZE : (number + 1) * _GROUP_SIZE]
             names = dict.fromkeys(name for item in items for name in dialogue_iris(item))
-            turns_by_dialogue = turns.of_dialogues(self._store, self._run.graph, names)
+            turns_by_dialogue = of_dialogues(self._store, self._run.graph, names)
             return [self._build(item, turns_by_dialogue).exercise for item in items]
 
         return lambda k: part(k // _GROUP_SIZE)[k % _GROUP_SIZE]

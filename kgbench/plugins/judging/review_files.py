@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Final
 
 from kgbench.api import Column, Kind, Store, StoreError, Table, TaskError, Value
-from kgbench.nearest import nearest
+from kgbench.errors import nearest
 from kgbench.plugins.judging.dialogues import JudgeableDialogue, judgeable_dialogues
 from kgbench.plugins.judging.planning import implied_verdict
 from kgbench.plugins.judging.queue import opening

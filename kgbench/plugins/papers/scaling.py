@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 import kgbench.api as kb
 from kgbench.analysis.leaderboard import parts_of_set, standings_table
 from kgbench.analysis.registry import Arguments, Declared, Option, SetName
-from kgbench.nearest import nearest
+from kgbench.errors import nearest
 from kgbench.scores.catalogue import ModelRecord, own_records, recorded, records
 from kgbench.scores.declared import ScoreSet, score_set
 from kgbench.scores.inference import inference

@@ -18,9 +18,8 @@ from typing import Any
 import kgbench.api as kb
 from kgbench.connectors import Connector, chat_completions, openai
 from kgbench.connectors.declared import Declaration
-from kgbench.connectors.local import Managed
+from kgbench.connectors.local import Engine, Managed
 from kgbench.connectors.servers import Service
-from kgbench.local.engine import Engine
 
 # Passed to the engine if they are set, under vLLM's own names.
 _ENGINE = {

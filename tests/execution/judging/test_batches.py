@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches return their verdicts in order, whatever the answers contain."""
+"""Batches of answers: each gets its own verdict, within its limits."""
+
+from __future__ import annotations
 
 import pytest
 
 from kgbench.execution import judging
 from kgbench.execution.judging import JudgeLimits, JudgeRequest, end_child, judge_batch
 from kgbench.model import Case, Outcome
-from tests.execution.judging.probing import PATIENT, case, judge, requests
+from tests.execution.judging.probing import (
+    ENDLESS,
+    GREEDY,
+    HASTY,
+    PATIENT,
+    SMALL,
+    case,
+    judge,
+    requests,
+)
 
 
 def test_verdicts_come_back_in_order():
@@ -105,3 +116,46 @@ def test_refused_queries_are_recorded_as_such(engine):
     query = "SELECT * { SERVICE # \n SILENT <http://127.0.0.1:9/> { ?s ?p ?o } }"
     infos = judge(f"query {query}", JudgeLimits(engine=engine)).infos
     assert (infos["refused"], infos["rows"], infos["syntax"]) == (True, 0, None)
+
+
+def test_an_endless_query_is_ended():
+    """The answer has the outcome of the limit, and scores as if the query had no rows."""
+    verdict = judge(f"query {ENDLESS}", HASTY)
+    assert verdict.outcome == Outcome.TIMEOUT
+    assert verdict.scores == {"obeyed": 1.0}
+    assert verdict.infos["expired"]
+    assert verdict.infos["limit"] == "time"
+    assert verdict.infos["syntax"] is None
+    assert (verdict.next_prompt, verdict.feedback) == ("again", "empty-result")
+
+
+VALUES = " ".join(f"VALUES ?v{i} {{ {' 1' * 500} }}" for i in range(9))
+
+
+@pytest.mark.parametrize(
+    ("answer", "limits", "limit", "scored"),
+    [
+        (f"query {ENDLESS}", JudgeLimits(HASTY.seconds, engine="rdflib"), "time", True),
+        (f"query SELECT (COUNT(*) AS ?n) {{ {VALUES} }}", HASTY, "time", True),  # while checking
+        *((each, HASTY, "time", False) for each in ("spin", "nap")),
+        (f"query-and-dawdle {ENDLESS[:7]} * {{}}", HASTY, "time", False),
+        (f"query {GREEDY}", SMALL, "memory", True),
+        ("hoard", SMALL, "memory", False),
+        ("echo " + "x" * (90 << 20), SMALL, "memory", False),
+        ("query SELECT * { FILTER(" + "!" * 200_000 + "true) }", PATIENT, "stack", True),
+        ("query SELECT * { {}" + " UNION {}" * 100_000 + " }", PATIENT, "stack", True),
+    ],
+    ids=[
+        *("rdflib", "checking", "spin", "nap", "dawdle"),
+        *("greedy", "hoard", "large", "signs", "unions"),
+    ],
+)
+def test_what_exceeds_a_limit_is_ended(answer, limits, limit, scored):
+    """A query beyond a limit ends only its child and counts as one without rows.
+
+    An endless or greedy judge is ended without scores, even if it holds the interpreter.
+    """
+    verdict = judge(answer, limits)
+    assert (verdict.outcome, verdict.infos["limit"]) == (Outcome.TIMEOUT, limit)
+    assert verdict.infos.get("expired", False) is scored
+    assert verdict.scores == ({"obeyed": 1.0} if scored else {})

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import pytest
 
 from kgbench.children import answering, lockdown
-from kgbench.children import frames as pipes
-from kgbench.children.endings import OUT_OF_MEMORY
+from kgbench.children import answering as pipes
+from kgbench.children.answering import OUT_OF_MEMORY
 from kgbench.execution import child, frames
 from kgbench.execution.child import warm_task_class
 from kgbench.execution.frames import SIZE, SharedStatus, query_digest
@@ -48,7 +48,9 @@ def answers(monkeypatch, board):
             "classes": ["Probe"], "graphs": [], "task_key": None,
             "policy": None, "loads": [], **setup,
         }  # fmt: skip
-        heard = io.BytesIO(b"".join(pipes.packed(frames.encode(one)) for one in (first, *requests)))
+        heard = io.BytesIO(
+            b"".join(pipes.packed_frame(frames.encode(one)) for one in (first, *requests))
+        )
         said = io.BytesIO()
         monkeypatch.setattr(answering, "_own_streams", lambda: (heard, said))
         monkeypatch.setattr(child, "warm_task_class", loaded)
@@ -61,7 +63,7 @@ def answers(monkeypatch, board):
         finally:
             signal.signal(signal.SIGINT, before)
             logging.disable(logging.NOTSET)
-        return [frames.decode(one) for one in pipes.Decoder().feed(said.getvalue())]
+        return [frames.decode(one) for one in pipes.FrameDecoder().feed(said.getvalue())]
 
     return sent
 

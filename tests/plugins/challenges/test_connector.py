@@ -15,12 +15,7 @@ import pytest
 
 from kgbench.config import model_setup
 from kgbench.engine.calls import RetryPolicy
-from kgbench.errors import (
-    ModelSpecError,
-    ProviderError,
-    ProviderRefused,
-    ProviderTimeout,
-)
+from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Case, Reply, Request
 from kgbench.net import limits
 from kgbench.plugins.challenges import connector as text2sparql

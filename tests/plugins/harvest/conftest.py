@@ -16,9 +16,9 @@ from kgbench.plugins.harvest.harvester import harvest
 from kgbench.publish import dumps
 from kgbench.publish.checks.signatures import digest
 from kgbench.publish.signing import Signer
-from kgbench.signing import proofs
 from kgbench.signing.key_list import KeyList
 from kgbench.signing.keys import SigningKey
+from kgbench.signing.proofs import read, secure, serialise
 from tests.publish.conftest import command, hasten, publish
 
 SHARED = "baseline:noisy?rate=0.5&seed=3"
@@ -122,7 +122,7 @@ def seal(group, **changes):
     """Sign the keys, the checksums and the data of a group again, with ``changes``."""
     key, base = SigningKey.read(group.key), f"https://{group.name}.example.org/bench/"
     path = group.site / "signature.jsonld"
-    content = {**proofs.read(path.read_bytes()), **changes}
+    content = {**read(path.read_bytes()), **changes}
     del content["proof"]
     sums = hashlib.sha256((group.site / "SHA256SUMS").read_bytes()).hexdigest()
     content["parts"][0]["sha256"] = sums
@@ -132,5 +132,5 @@ def seal(group, **changes):
     listed = KeyList.read(group.key).document(f"{base}keys.jsonld")
     for name, unsigned in (("keys.jsonld", listed), ("signature.jsonld", content)):
         method = f"{base}keys.jsonld#{key.public}"
-        signed = proofs.secure(unsigned, key, method, datetime.now(UTC))
-        (group.site / name).write_text(proofs.serialise(signed))
+        signed = secure(unsigned, key, method, datetime.now(UTC))
+        (group.site / name).write_text(serialise(signed))

@@ -14,7 +14,7 @@ from kgbench.plugins.harvest.harvester import harvest
 from kgbench.plugins.harvest.leaderboard import combined_leaderboard
 from kgbench.plugins.harvest.verification import Source
 from kgbench.scores.declared import score_set
-from kgbench.signing import proofs
+from kgbench.signing.proofs import read, serialise
 from tests.plugins.harvest.conftest import harvested, renew, seal, tampered
 from tests.publish.conftest import command
 from tests.store.scripted import Scripted, said
@@ -121,10 +121,10 @@ def test_what_a_source_leaves_is_for_the_next(groups, tmp_path):
 def test_blank_nodes_are_refused_at_once(groups, tmp_path, name):
     """A few blank nodes, which take years to label, are refused in words."""
     path = groups["ada"].site / name
-    content = proofs.read(path.read_bytes())
+    content = read(path.read_bytes())
     nodes = [f"_:{number}" for number in range(60)]
     content["about"] = [{"id": node, "about": nodes} for node in nodes]
-    path.write_text(proofs.serialise(content))
+    path.write_text(serialise(content))
     [refused] = harvested([groups["ada"].site], tmp_path / "s")
 
     assert "blank nodes" in refused.refused

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kgbench.children import commands
+from kgbench.children.child import command, environment
 from kgbench.errors import ModelSpecError, ProviderError, ProviderRefused
 from kgbench.model import Outcome, Reply
 from kgbench.plugins.vllm import connector as vllm
@@ -124,12 +124,12 @@ def test_ctrl_c_does_not_reach_the_server() -> None:
 def test_the_server_ends_with_its_parent() -> None:
     """If the run is killed, the server ends, because the input of the child is closed."""
     settings = json.dumps({"arguments": ["--model", "m"]})
-    words = commands.command("kgbench.plugins.vllm.server", settings)
+    words = command("kgbench.plugins.vllm.server", settings)
     with subprocess.Popen(
         words,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=commands.environment(),
+        env=environment(),
         start_new_session=True,
     ) as child:
         assert child.stdin is not None

@@ -17,8 +17,8 @@ import zstandard
 from kgbench.publish.redaction import DigestVeil, RedactionLevel
 from kgbench.publish.settings import Agent, DatasetDescription, Settings
 from kgbench.publish.site import publish
-from kgbench.secrets.publication_key import PublicationKey
 from kgbench.store.fragments import recorded_iri
+from kgbench.store.publication_keys import PublicationKey
 from tests.support.analysis_store import owned
 
 BASE = "https://w3id.org/example/bench/"

@@ -18,7 +18,7 @@ from kgbench.cli import app
 from kgbench.importers.rdf import parsing
 from kgbench.publish.checks import Report, check
 from kgbench.publish.settings import PASSWORD
-from kgbench.secrets import key_patterns
+from kgbench.secrets import published_keys
 from tests.publish.checks.published_folder import NAMES, Copy, unpacked
 
 RUNNER = CliRunner()
@@ -247,4 +247,4 @@ def test_shapes_can_be_given(copy: Copy, tmp_path: Path) -> None:
 )
 def test_what_is_taken_for_a_key(text: str, is_key: bool) -> None:
     """Provider keys are recognised by their prefixes; words that contain a prefix are no keys."""
-    assert any(key_patterns.published_keys(f'say "{text}"')) is is_key
+    assert any(published_keys(f'say "{text}"')) is is_key

@@ -18,7 +18,7 @@ import kgbench.api as kb
 from kgbench.plugins.challenges import w3c_tests
 from kgbench.plugins.challenges.w3c_tests import EVALUATION, SYNTAX, W3cTest
 from kgbench.policies.blank_nodes import Row, compare_rows
-from kgbench.rdf.triple_terms import cells
+from kgbench.rdf.quads import cells
 from kgbench.scoring.single_words import read_word
 
 VERDICTS: Final = ("valid", "invalid")

@@ -27,9 +27,10 @@ from kgbench.engine.calls import RetryPolicy, describe_attempt
 from kgbench.engine.planning import Exercise
 from kgbench.engine.run import Run
 from kgbench.engine.session import StopSignal, Wait
-from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Entry, Price, price_of
+from kgbench.engine.spending import CHARACTERS_PER_TOKEN, Entry, price_of
 from kgbench.errors import ProviderError, ProviderRefused, RateLimited
 from kgbench.model import ModelSetup, Plan, Reply, Request, Usage
+from kgbench.record.accounts import Price
 from kgbench.secrets import scrub
 from kgbench.tasks import catalogue, tool_prompts
 from kgbench.tools.module import budget_of

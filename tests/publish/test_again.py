@@ -10,7 +10,6 @@ import shutil
 import pyoxigraph as ox
 import pytest
 
-from kgbench.analysis import stored_results
 from kgbench.errors import PublicationRefused
 from kgbench.publish import site, workers
 from kgbench.publish.folder import STATE, claimed
@@ -108,7 +107,7 @@ def test_an_invalidation_is_shown(growing):
 def test_software_of_an_analysis_alone_is_found(growing, monkeypatch):
     """Software that made only a table has a document, although it is in the table's graph."""
     place, out = growing
-    monkeypatch.setattr(stored_results, "this_software", lambda: Software("kgbench", "0.0.9"))
+    monkeypatch.setattr("kgbench.software.this_software", lambda: Software("kgbench", "0.0.9"))
     command("analyze", "leaderboard", "--keep", "--store", place)
     publish(place, out)
     assert "0.0.9" in (out / "software" / "index.html").read_text(encoding="utf-8")

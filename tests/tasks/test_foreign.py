@@ -62,9 +62,9 @@ def test_a_class_of_another_package_is_one_among_others(package: Path) -> None:
             *(DECLARATION, "kgb:maxRounds 1", "kgb:maxRounds 3"),
             "main metric f1 is a score of each round.*an aggregate such as max_f1",
         ),
-        (f"{MODULE}/judge.py", "FOLDER =", "PLACE =", "nor does the module name one with FOLDER"),
-        (f"{MODULE}/judge.py", "import Path", "import Path, Road", "cannot import name 'Road'"),
-        (f"{MODULE}/judge.py", 'NAME = "', 'assert False\nNAME = "', "AssertionError"),
+        (f"{MODULE}/judge.py", f"= {NAME}(", "= print(", "nor does the module name one with FOLDER"),
+        (f"{MODULE}/judge.py", "import Listed", "import Road, Listed", "cannot import name 'Road'"),
+        (f"{MODULE}/judge.py", "family =", "assert False\nfamily =", "AssertionError"),
     ],
 )
 def test_a_class_that_cannot_be_used_says_why(
@@ -78,7 +78,7 @@ def test_a_class_that_cannot_be_used_says_why(
     assert f"{NAME}-terse" not in catalogue.labelled_tasks()
     assert catalogue.unusable().keys() == {NAME}
     assert MODULE in catalogue.unusable()[NAME]
-    with pytest.raises(TaskError, match=f"'{NAME}' cannot be used: {MODULE}.judge: .*{why}"):
+    with pytest.raises(TaskError, match=f"'{NAME}' cannot be used: {MODULE}.judge:family: .*{why}"):
         catalogue.task_class(NAME)
 
 

@@ -62,7 +62,7 @@ def test_a_class_of_another_package_is_one_among_others(package: Path) -> None:
             *(DECLARATION, "kgb:maxRounds 1", "kgb:maxRounds 3"),
             "main metric f1 is a score of each round.*an aggregate such as max_f1",
         ),
-        (f"{MODULE}/judge.py", f"= {NAME}(", "= print(", "nor does the module name one with FOLDER"),
+        (f"{MODULE}/judge.py", f"= {NAME}(", "= print(", "nor does the module name one with FOL"),
         (f"{MODULE}/judge.py", "import Listed", "import Road, Listed", "cannot import name 'Road'"),
         (f"{MODULE}/judge.py", "family =", "assert False\nfamily =", "AssertionError"),
     ],

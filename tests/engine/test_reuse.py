@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which dialogues are asked for again, and which reasons are given."""
+"""What a run asks for again: answers that it may reuse, and the reasons for new dialogues."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ LABEL = "RdfFriendCount-turtle-1"
 
 
 @pytest.fixture
-def server(loopback):
+def failing(loopback):
     """Return a server that answers after two failures."""
     return loopback(scripts.sequence(scripts.SERVER_ERROR, scripts.SERVER_ERROR))[0]
 
@@ -126,13 +126,13 @@ def why(store, plan):
     ]
 
 
-def test_failures_and_new_parts_are_told_apart(server):
+def test_failures_and_new_parts_are_told_apart(failing):
     """Failed and new dialogues are distinguished, new ones by the changed part of the plan."""
     with open_store("memory:") as store:
-        hold(store, plan_of(server))
+        hold(store, plan_of(failing))
         (info,) = reading.runs(store)
         own = list(explaining.reasons(store, info, explaining.stored_plan(store, info)))
-        wider = why(store, plan_of(server, iterations=4, labels=(LABEL, "RdfFriendCount-nt-1")))
+        wider = why(store, plan_of(failing, iterations=4, labels=(LABEL, "RdfFriendCount-nt-1")))
         other = planned(LABEL, "baseline:oracle", iterations=1)
         model = why(store, other)
 
@@ -151,14 +151,14 @@ def reworded(plan, exercises=planning.exercises):
     }
 
 
-def test_what_was_changed_is_named(server, monkeypatch):
+def test_what_was_changed_is_named(failing, monkeypatch):
     """Changed sampling, seeds and prompts make dialogues new, and are the only reasons."""
     with open_store("memory:") as store:
-        hold(store, plan_of(server))
-        warm = why(store, plan_of(server, "?temperature=0.5"))
-        seeded = why(store, replace(plan_of(server), seed=99))
+        hold(store, plan_of(failing))
+        warm = why(store, plan_of(failing, "?temperature=0.5"))
+        seeded = why(store, replace(plan_of(failing), seed=99))
         monkeypatch.setattr(planning, "exercises", reworded)
-        found = why(store, plan_of(server))
+        found = why(store, plan_of(failing))
 
     for reasons, parts in ((warm, ["sampling"]), (seeded, ["case", "prompt"]), (found, ["prompt"])):
         assert reasons == [(k, "changed", parts) for k in range(3)]
@@ -174,9 +174,9 @@ def test_complete_run_has_nothing_to_explain():
         assert list(explaining.reasons(store, info, explaining.stored_plan(store, info))) == []
 
 
-def test_what_is_invalidated_is_told_apart(server):
+def test_what_is_invalidated_is_told_apart(failing):
     """Invalidated dialogues are neither new nor failed, and have their own reason."""
-    plan = plan_of(server)
+    plan = plan_of(failing)
     with open_store("memory:") as store:
         hold(store, plan)
         (info,) = reading.runs(store)

@@ -279,11 +279,12 @@ def test_unknown_run_names_those_there_are():
 
 
 def test_what_cannot_be_asked_is_refused_before_anything_is_written(monkeypatch):
-    """An unknown model, and a task without cases in the suite, leave no run."""
+    """A model without its key, and a task without cases in the suite, leave no run."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     plan = plan_of("baseline:silent", iterations=1, labels=LABELS[:1])
     with open_store("memory:") as store:
-        with pytest.raises(ModelSpecError):
-            hold(store, plan_of("baseline:nonsense"))
+        with pytest.raises(ModelSpecError, match="needs a key"):
+            hold(store, plan_of("openai:gpt-5-mini"))
         monkeypatch.setattr(catalogue.module(plan.tasks[0].task_class), "cases", lambda *_: [])
         with pytest.raises(TaskError, match="no cases"):
             hold(store, plan)

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.analysis.run_totals import tokens, usd
 from kgbench.cli import options
 from kgbench.cli.commands import grouped
 from kgbench.cli.printing import Output, count, report
-from kgbench.cli.run_report import REDO
-from kgbench.tables import Column, Kind, Table
 
 if TYPE_CHECKING:
     from kgbench.analysis.planning import Detectable
     from kgbench.engine.planning import PlanExercises
     from kgbench.engine.preflight import Estimate, ModelEstimate
     from kgbench.model import Plan
+    from kgbench.tables import Table
 
 
 @grouped
@@ -135,6 +133,7 @@ def print_estimate(
     run. ``endpoint`` says whether a SPARQL endpoint was given; ``redo_invalidated`` and
     ``retry_errors`` and ``limit`` are as in :class:`~kgbench.engine.Settings`.
     """
+    from kgbench.cli.run_report import REDO
     from kgbench.config.names import suites_of_results
     from kgbench.config.specs import WITHOUT_COST
     from kgbench.connectors import lacking
@@ -203,6 +202,9 @@ def _claim(detectable: Detectable) -> str:
 
 
 def _table(plan: Plan, models: Sequence[ModelEstimate], rule: str) -> Table:
+    from kgbench.analysis.run_totals import tokens
+    from kgbench.tables import Column, Kind, Table
+
     per_model = models[0].planned
     title = (
         f"{plan.name}: {count(len(plan.tasks), 'task label')} x {count(len(plan.models), 'model')}"
@@ -313,6 +315,8 @@ def _range(least: str, most: str) -> str:
 
 
 def _cost(least: Estimate, most: Estimate) -> str:
+    from kgbench.analysis.run_totals import usd
+
     if least.cost is None or most.cost is None:
         return "unknown"
     return _range(usd(least.cost), usd(most.cost))

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.analysis.run_totals import tokens, usd
 from kgbench.cli import options
 from kgbench.cli.commands import grouped
 from kgbench.cli.option_groups import Limits, Permissions
 from kgbench.cli.printing import progress
-from kgbench.cli.run_report import report
 
 if TYPE_CHECKING:
     from kgbench.engine import Progress, Settings
@@ -168,6 +166,7 @@ def run(
             "started with, or its --model and --task",
             param_hint="--run",
         )
+    from kgbench.cli.run_report import report
     from kgbench.engine import Journal, Settings
     from kgbench.engine.plans import continued
     from kgbench.execution.judging import JudgeLimits
@@ -298,6 +297,8 @@ async def run_with_progress(
 
 def _note(current: Progress) -> str:
     """Return the rate, tokens and cost of a running benchmark in words."""
+    from kgbench.analysis.run_totals import tokens, usd
+
     rate = current.rate
     parts = [f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"]
     if current.input_tokens or current.output_tokens:

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgbench.analysis.run_totals import catalogue_models, totals
 from kgbench.cli import options
 from kgbench.cli.printing import count, echo_visible, report
-from kgbench.cli.run_report import totals_line
 
 if TYPE_CHECKING:
     from kgbench.engine.explaining import Reason
@@ -93,6 +91,7 @@ def _state(
 ) -> dict[str, Any]:
     """Return the state of a run, whose dialogues are counted in ``progress``, as a JSON object."""
     from kgbench.analysis.run_results import identity_changes
+    from kgbench.analysis.run_totals import catalogue_models, totals
     from kgbench.rdf import queries
     from kgbench.record import invalidation
 
@@ -176,6 +175,8 @@ def _outcomes(
 
 
 def _lines(state: dict[str, Any]) -> Iterator[str]:
+    from kgbench.cli.run_report import totals_line
+
     interrupted = state["interrupted_sessions"]
     cut_off = f" ({interrupted} without an end)" if interrupted else ""
     yield f"{state['label']}  {state['run']}"

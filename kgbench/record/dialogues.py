@@ -20,7 +20,7 @@ from kgbench.errors import StoreError
 from kgbench.model import Call, Dialogue, Evaluation, Reply, Turn, Usage
 from kgbench.rdf.quads import LookUp
 from kgbench.record import schema
-from kgbench.record.schema import required
+from kgbench.record.schema import required, required_number
 from kgbench.store.fragments import dialogue_part
 from kgbench.store.protocol import Store
 from kgbench.tool_calls import Fault, ToolCall, ToolResult, ToolServer, ToolUse
@@ -247,7 +247,7 @@ class StoredDialogues:
         by_round: dict[int, list[tuple[int, ToolUse]]] = defaultdict(list)
         result_of = {self.value(one, PROV.wasGeneratedBy): one for one in parts.tool_results}
         for call in parts.tool_calls:
-            index = int(required(self, call, KGB.callIndex))
+            index = required_number(self, call, KGB.callIndex)
             by_round[self._round(call)].append((index, self._use(call, result_of.get(call))))
         return {
             k: tuple(use for _, use in sorted(indexed, key=lambda pair: pair[0]))
@@ -279,7 +279,7 @@ class StoredDialogues:
         return schema.of(shape).read(self, iri, kind)
 
     def _round(self, part: str) -> int:
-        return int(required(self, part, KGB.round))
+        return required_number(self, part, KGB.round)
 
 
 def dialogues(store: Store, iris: Sequence[str]) -> Iterator[Dialogue]:

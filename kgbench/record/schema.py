@@ -53,6 +53,22 @@ def required(source: Source, subject: str, name: str) -> str:
     return value
 
 
+def required_number(source: Source, subject: str, name: str) -> int:
+    """Return the value of a mandatory property that is a whole number.
+
+    Raises :class:`~kgbench.errors.StoreError` if it is missing or another value.
+    """
+    text = required(source, subject, name)
+    try:
+        return int(text)
+    except ValueError:
+        raise _damaged(subject, name, text) from None
+
+
+def _damaged(subject: str, name: str, text: str) -> StoreError:
+    return StoreError(f"<{subject}> has the {name} '{text[:60]}': the store is damaged")
+
+
 class Kind(NamedTuple):
     """How values are written as RDF terms, and read from the text of terms."""
 
@@ -160,8 +176,7 @@ class Class:
                 try:
                     said[name] = field.read(text)
                 except ValueError:
-                    what = f"the {field.property} '{text[:60]}'"
-                    raise StoreError(f"<{iri}> has {what}: the store is damaged") from None
+                    raise _damaged(iri, field.property, text) from None
         return said
 
 

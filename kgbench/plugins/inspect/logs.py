@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import os
 import re
 import struct
 import zipfile
@@ -65,7 +66,9 @@ def read(path: Path, budget: Budget | None = None) -> Log:
     budget = budget or Budget(2 * MAX_BYTES, MAX_SECONDS)
     try:
         with path.open("rb") as stream:
-            content = stream.read(min(MAX_BYTES, budget.bytes) + 1)
+            most = min(MAX_BYTES, budget.bytes)
+            size = os.fstat(stream.fileno()).st_size or most  # of a pipe it is 0
+            content = stream.read(min(size, most) + 1)  # a read takes that much memory at once
     except OSError as error:
         raise kb.ImportRefused(f"{path}: cannot be read: {error.strerror or error}") from error
     if len(content) > MAX_BYTES:

@@ -44,6 +44,8 @@ _FORMATS = {
     "ntriples": ox.RdfFormat.N_TRIPLES,
 }
 _EVALUATION_ERRORS = (ValueError, OSError, RuntimeError)
+_LONG_STRING = "is not a valid RDF quoted triple object"
+_REIFIER = re.compile(r"~\s*+[\[#]")  # perhaps an anonymous one
 _UNDECLARED = "https://undeclared.invalid/"
 _AT = re.compile(r"error at (\d+):(\d+): (?:expected )?(.*)", re.DOTALL)
 _MARK = re.compile(r'(?<![^ ])"[^"\s]+"(?=,|$)')
@@ -236,8 +238,11 @@ def _parsed(text: str, rdf_format: str) -> ParsedGraph:
     except documents.RefusedDocument as error:
         return ParsedGraph(None, str(error))
     except (SyntaxError, ValueError) as error:
-        if rdf_format == "turtle" and (other := documents.as_oxigraph_reads(text)) != text:
-            return _parsed(other, rdf_format)
+        # Reading all tokens takes long, and judges that repair an answer parse it many times.
+        if rdf_format == "turtle" and (_LONG_STRING in str(error) or _REIFIER.search(text)):
+            other = documents.as_oxigraph_reads(text)
+            if other != text:
+                return _parsed(other, rdf_format)
         return ParsedGraph(None, _parse_error(text, error, rdf_format))
     assert lines is not None
     triples = lines.decode("utf-8").split("\n")[:-1]

@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgbench import resources
+from kgbench import clock, resources
 from kgbench.config.specs import WITHOUT_COST
 from kgbench.connectors.declared import declarations
 from kgbench.errors import ModelSpecError, ResourceError
@@ -45,7 +47,8 @@ class Entry:
 def declared_prices(own: Path | None = None) -> list[Entry]:
     """Read the entries of the file ``own``, which take precedence, and of the shipped table.
 
-    Raises :class:`~kgbench.errors.ResourceError` for a file that is missing or not a price table.
+    Raises :class:`~kgbench.errors.ResourceError` for a file that is missing or not a price table,
+    and for one with two prices of a model on the same day.
     """
     shipped = _entries(resources.path("ontology", "prices.ttl"))
     return shipped if own is None else [*_entries(own, own=True), *shipped]
@@ -91,24 +94,43 @@ def _entries(path: Path, *, own: bool = False) -> list[Entry]:
     entries = [_entry(declared, node) for node in declared.instances(KGB.Price)]
     if not entries:
         raise ResourceError(f"the price table {path} holds no kgb:Price")
-    entries.sort(key=lambda entry: entry.price.date, reverse=True)  # the newest price counts
+    days = Counter((entry.name, entry.connector, entry.price.date) for entry in entries)
+    for (name, _, day), number in days.items():
+        if number > 1:
+            raise ResourceError(f"the price table {path} has {number} prices of '{name}' on {day}")
+    # The newest price counts, one of the future only where there is no other.
+    today = clock.now().date().isoformat()
+    entries.sort(key=lambda entry: (entry.price.date <= today, entry.price.date), reverse=True)
     return sorted(entries, key=lambda entry: (entry.name, entry.connector or ""))
 
 
 def _entry(declared: Declared, node: Any) -> Entry:
     read = declared.required_as(node, KGB.inputPrice, _usd)
     cached = declared.read(node, KGB.cachedPrice, _usd)
-    batch = declared.read(node, KGB.batchFactor, _usd)
+    batch = declared.read(node, KGB.batchFactor, _share)
     price = Price(
         read,
         declared.required_as(node, KGB.outputPrice, _usd),
         read if cached is None else cached,
-        date=declared.required(node, DCTERMS.date),
+        date=declared.required_as(node, DCTERMS.date, _day),
         source=declared.required(node, DCTERMS.source),
         batch=Decimal(1) if batch is None else batch,
     )
     name = declared.required(node, SKOS.notation)
     return Entry(name, declared.text(node, KGB.connector), price)
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError("it is no date such as 2026-01-31") from None
+
+
+def _share(text: str) -> Decimal:
+    if (share := _usd(text)) > 1:
+        raise ValueError("it is no share of the price, such as 0.5")
+    return share
 
 
 def _usd(text: str) -> Decimal:

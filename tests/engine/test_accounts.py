@@ -232,12 +232,13 @@ def test_shipped_prices_are_for_the_providers_own_service(spec, known):
 
 
 def test_the_newest_price_counts_and_cached_tokens_have_their_own(server, tmp_path):
-    """Of several prices the latest is used; cached tokens are not charged at the full one."""
+    """Of several prices the latest until today is used; cached tokens cost what they declare."""
     path = tmp_path / "prices.ttl"
-    newer = TABLE.replace("2.00", "3.00").replace("2026-01-02", "2026-10-01")
-    path.write_text(TABLE + newer[newer.index("<urn") :].replace("x:loopback", "x:newer"))
+    newer = TABLE.replace("2.00", "3.00").replace("2026-01-02", "2026-01-03")
+    future = TABLE.replace("2.00", "4.00").replace("2026-01-02", "9026-01-03")
+    path.write_text(TABLE + newer.replace("x:loop", "x:newer") + future.replace("x:loop", "x:far"))
     newest = spending.price_of(plan_of(server).models[0], spending.declared_prices(path))
-    assert (newest.input, newest.date) == (Decimal(3), "2026-10-01")
+    assert (newest.input, newest.date) == (Decimal(3), "2026-01-03")
     price = spending.price_of(config.model_setup("openai:gpt-4o"), spending.declared_prices())
 
     assert price.cost(Usage(1_000_000, 0, 400_000)) == Decimal("2.0")
@@ -251,6 +252,9 @@ def test_the_newest_price_counts_and_cached_tokens_have_their_own(server, tmp_pa
         TABLE.replace("kgb:Price", "kgb:Model"),
         TABLE.replace("2.00", "'free'"),
         TABLE.replace("kgb:outputPrice 10.5 ;", ""),
+        TABLE.replace("kgb:outputPrice 10.5 ;", "kgb:outputPrice 10.5 ; kgb:batchFactor 50 ;"),
+        TABLE.replace("2026-01-02", "02.01.2026"),
+        TABLE + TABLE.replace("x:loopback", "x:other").replace("2.00", "3.00"),
     ],
 )
 def test_damaged_price_table_is_refused(tmp_path, text):

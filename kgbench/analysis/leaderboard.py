@@ -257,7 +257,7 @@ def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:
         )
     left_out = {
         "without a complete answer": sum(standing.errors.failed for standing in all_standings),
-        "that were not judged (kgbench reevaluate judges them)": sum(
+        "not judged yet (kgbench reevaluate judges them)": sum(
             standing.errors.not_judged for standing in all_standings
         ),
     }

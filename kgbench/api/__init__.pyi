@@ -41,6 +41,7 @@ from kgbench.tasks.catalogue import make_task as make_task
 from kgbench.families.frame import outcome as outcome
 
 # vocabularies and formats
+from kgbench.vocab import KGB as KGB
 from kgbench.vocab import OWL as OWL
 from kgbench.vocab import RDF as RDF
 from kgbench.vocab import RDFS as RDFS
@@ -129,7 +130,6 @@ from kgbench.serve.admission import Refused as PageRefused
 from kgbench.serve.settings import Settings as PageSettings
 
 # stores
-from kgbench.vocab import KGB as KGB
 from kgbench.store.quirks import Quirks as ServerQuirks
 from kgbench.store.protocol import Store as Store
 

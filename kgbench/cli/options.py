@@ -97,14 +97,21 @@ class Form(StrEnum):
 
     @classmethod
     def of_file(cls, path: Path) -> Form:
-        """Return the format that the name of a file shows, or else ``table``.
+        """Return the format that the name of a file shows.
+
+        Raises :class:`typer.BadParameter` for a suffix that no format has.
 
         >>> Form.of_file(Path("scores.tex"))
         <Form.LATEX: 'latex'>
         """
-        suffixes = {".md": cls.MARKDOWN, ".tex": cls.LATEX}
+        suffixes = {"": cls.TABLE, ".txt": cls.TABLE, ".md": cls.MARKDOWN, ".tex": cls.LATEX}
         suffixes |= {f".{form}": form for form in (cls.CSV, cls.JSON, cls.XLSX)}
-        return suffixes.get(path.suffix.lower(), cls.TABLE)
+        if (suffix := path.suffix.lower()) not in suffixes:
+            raise typer.BadParameter(
+                f"no format of tables has the suffix {suffix}: choose "
+                f"{', '.join(filter(None, suffixes))}, or name the format with --format"
+            )
+        return suffixes[suffix]
 
     @property
     def for_people(self) -> bool:

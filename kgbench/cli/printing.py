@@ -190,6 +190,10 @@ class Output(Group):
     guard: options.Guard = False
     crlf: options.Crlf = False
 
+    def __post_init__(self) -> None:
+        """Refuse the name of a file that shows no format, before anything is computed."""
+        _ = self.effective_form
+
     @property
     def effective_form(self) -> Form:
         """The output format: ``--json``, ``--format``, or else what the file name shows."""

@@ -295,7 +295,7 @@ def test_a_narrow_terminal_keeps_count_bar_and_time(width, monkeypatch):
     [("a.csv", "rank,"), ("a.XLSX", "PK"), ("a.tex", r"\begin{table}"), ("a.txt", "Leaderboard")],
 )
 def test_the_name_of_a_file_decides_its_format(scores, tmp_path, name, start):
-    """Without ``--format``, a table is written as the file name says; other names get the table."""
+    """Without ``--format``, a table is written as the file name says."""
     kgbench("leaderboard", "--store", scores, "-o", tmp_path / name)
     kgbench("leaderboard", "--store", scores, "-o", tmp_path / f"b-{name}", "--format", "json")
 
@@ -314,6 +314,18 @@ def words(server, store):
     """Return the arguments of a run of two dialogues on a server."""
     spec = f"openai:small@{server.root}"
     return ["run", "--store", str(store), "--task", TASK, "-n", "2", "-c", "1", "--model", spec]
+
+
+def test_a_file_whose_name_shows_no_format_is_refused(scores, tmp_path):
+    """Nothing is written under a name of another format; ``--format`` chooses one."""
+    out = tmp_path / "a.html"
+    words = ("analyze", "leaderboard", "--store", scores, "-o", out)
+    refused = kgbench(*words, code=2)
+    assert "no format of tables has the suffix .html" in refused.stderr
+    assert not out.exists()
+
+    kgbench(*words, "--format", "markdown")
+    assert out.read_text().startswith("**Leaderboard")
 
 
 def test_a_line_says_what_is_waited_for(tmp_path, monkeypatch):

@@ -42,6 +42,7 @@ def load(group: str, name: str) -> Any:
     return point.load()
 
 
+@cache
 def modules() -> frozenset[str]:
     """Return the modules that the entry points of all groups name."""
     groups = [group for group in _all().groups if group.startswith("kgbench.")]
@@ -68,5 +69,5 @@ def _package(point: EntryPoint) -> str:
 
 def clear_caches() -> None:
     """Clear the caches, so that installed packages are searched again."""
-    for cached in (_all, _points, load):
+    for cached in (_all, _points, load, modules):
         cached.cache_clear()

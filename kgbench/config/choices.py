@@ -58,15 +58,17 @@ def tasks(
     entries: Iterable[Entry], sizes: Sequence[int], findings: list[Finding]
 ) -> list[TaskChoice]:
     """Return the selected tasks, in each of ``sizes`` if they have a size; add the findings."""
-    selected: list[TaskChoice] = []
+    selected: dict[str, TaskChoice] = {}
     for entry in entries:
         by_pattern = entry.text is not None and is_pattern(entry.text)
-        for choice in _sized(_of_entry(entry, findings), sizes, findings):
-            if all(choice.label != other.label for other in selected):
-                selected.append(choice)
-            elif not by_pattern:
-                findings.append(_twice(entry, choice.label))
-    return selected
+        repeated = [
+            choice.label
+            for choice in _sized(_of_entry(entry, findings), sizes, findings)
+            if selected.setdefault(choice.label, choice) is not choice
+        ]
+        if not by_pattern:
+            findings += [_twice(entry, label) for label in repeated]
+    return list(selected.values())
 
 
 def _twice(entry: Entry, label: str) -> Finding:

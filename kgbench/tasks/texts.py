@@ -79,7 +79,7 @@ def read_all_shared() -> None:
 
 def clear_caches() -> None:
     """Clear the caches, so that files are read again."""
-    for cached in (_read, _structure):
+    for cached in (_read, _structure, _encrypted_files):
         cached.cache_clear()
 
 
@@ -119,18 +119,23 @@ def _structure(path: Path) -> Json:
 
 def missing_key(class_name: str) -> str | None:
     """Return a message about a task class's missing key, or ``None`` if all files are readable."""
-    known_fingerprints = {protection.fingerprint(key) for key in protection.available_keys()}
-    for path in sorted(catalogue.folder(class_name).rglob(f"*{protection.SUFFIX}")):
-        fingerprint = _fingerprint(path)
-        if fingerprint is not None and fingerprint not in known_fingerprints:
+    known = {protection.fingerprint(key) for key in protection.available_keys()}
+    for path, fingerprint in _encrypted_files(catalogue.folder(class_name)):
+        if fingerprint not in known:
             return protection.no_key(str(path), fingerprint)
     return None
 
 
-def _fingerprint(path: Path) -> str | None:
-    """Return the fingerprint of the key with which a file was encrypted."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return protection.wanted_key([file.readline().rstrip("\n") for _ in range(2)])
+@cache
+def _encrypted_files(folder: Path) -> tuple[tuple[Path, str], ...]:
+    """Return the encrypted files in ``folder``, each with the fingerprint of its key."""
+    found = []
+    for path in sorted(folder.rglob(f"*{protection.SUFFIX}")):
+        with path.open(encoding="utf-8", errors="replace") as file:
+            lines = [file.readline().rstrip("\n") for _ in range(2)]
+        if (fingerprint := protection.wanted_key(lines)) is not None:
+            found.append((path, fingerprint))
+    return tuple(found)
 
 
 def insert_fault(text: str, find: str, put: str, fault_name: str) -> str:

@@ -87,7 +87,7 @@ def test_models_are_found_by_what_people_call_them(tmp_path: Path) -> None:
     config.write_text(
         "iterations: 2\ntasks: [RdfFriendCount-nt-1]\nmodels:\n"
         "  - baseline:oracle\n  - {label: 'baseline:silent', spec: 'baseline:noisy?rate=0.5'}\n"
-        "  - baseline:silent?seed=1\n"
+        "  - baseline:silent?delay=0\n"
     )
     words = ("run", str(config), "--model", "oracle", "--model", "baseline:silent")
     assert "4 of 4 dialogues" in kgbench(store, *words)

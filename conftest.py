@@ -17,7 +17,6 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
@@ -108,14 +107,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.external)
 
 
-@pytest.hookimpl(tryfirst=True)  # before workers report to the process that distributes tests
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Run files with few tests first: those tests take longest, and others would wait at the end.
-
-    Objects loaded for collection live until the end, so the garbage collector skips them.
-    """
-    tests = Counter(item.path for item in session.items)
-    session.items.sort(key=lambda item: tests[item.path])
+def pytest_collection_finish() -> None:
+    """Let the garbage collector skip what was loaded for collection, which lives until the end."""
     gc.collect()
     gc.freeze()
     runner = sys.modules.get("typer.testing")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -70,18 +71,18 @@ def find_compass(name: str = DEFAULT, file: Path | None = None) -> Compass:
     node = declared.named(KGB.Compass, name)
     axes = tuple(
         Axis(
-            declared.required(axis, SKOS.notation),
+            axis_name,
             declared.required(axis, RDFS.label),
             selectors(declared, axis),
             axis.value if file is None else None,
         )
-        for axis in declared.ordered(node, KGB.axis)
+        for axis_name, axis in declared.parts(node, KGB.axis, SKOS.notation).items()
     )
     return Compass(
         name=name,
         label=declared.required(node, RDFS.label),
         axes=axes,
-        band=declared.required_as(node, KGB.bandWidth, float),
+        band=declared.required_as(node, KGB.bandWidth, _band),
         population=declared.required_as(node, KGB.deviationKind, _population),
         file=file,
     )
@@ -186,6 +187,13 @@ def compass_table(store: Store, selection: Selection, declared: Compass | None =
             "deviation": "population" if declared.population else "sample",
         },
     )
+
+
+def _band(text: str) -> float:
+    width = float(text)
+    if not 0 <= width < math.inf:
+        raise ValueError("a width is a number from 0")
+    return width
 
 
 def _population(kind: str) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated
 
 from kgbench.analysis.registry import Arguments, Declared, Option, Purpose, analysis
-from kgbench.errors import QueryError
+from kgbench.errors import QueryError, ResourceError
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.scores import catalogue
 from kgbench.scores.declared import check_selectors
@@ -33,6 +33,7 @@ from kgbench.vocab import KGB, RDFS
 
 ALL_MODELS = "All models"
 ALL_TASKS = "All tasks"
+_TAKEN = ("model", ALL_TASKS)  # columns beside those of pairs
 METHOD = "formats"
 """The name of the declared method of the tests."""
 QUERIES = (*CHOOSING, *BY_TASK)
@@ -94,11 +95,13 @@ def find_comparison(name: str = "turtle-jsonld", file: Path | None = None) -> Fo
     declared = read_declarations(file, "format-preference.ttl")
     node = declared.named(KGB.FormatComparison, name)
     pairs = []
-    for pair in declared.ordered(node, KGB.formatPair):
+    for label, pair in declared.parts(node, KGB.formatPair, RDFS.label).items():
+        if label in _TAKEN:
+            raise ResourceError(f"{declared.file}: {node} has a pair called '{label}', as a column")
         metric = declared.text(pair, KGB.metricName)
         pairs.append(
             Pair(
-                label=declared.required(pair, RDFS.label),
+                label=label,
                 first=Selector(declared.required(pair, KGB.firstTask), metric),
                 second=Selector(declared.required(pair, KGB.secondTask), metric),
             )
@@ -287,7 +290,7 @@ def format_preference_details(
     _, all_contests = format_tests(store, selection, declared)
     tests = [t_test(contest.first, contest.second) for contest in all_contests]
     pooled = [
-        ALL_MODELS in contest.model or contest.column == ALL_TASKS for contest in all_contests
+        contest.model == ALL_MODELS or contest.column == ALL_TASKS for contest in all_contests
     ]
     corrected = holm([None if t is None or p else t.p for t, p in zip(tests, pooled, strict=True)])
     rows: list[dict[str, Value]] = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The leaderboard: one combined score per model over a declared set of scores.
 
-Models that were scored on all tasks are ranked. The others follow without a rank, because a mean
-over fewer tasks is not comparable with a mean over all tasks.
+Models with all scores of the set are ranked. The others follow without a rank, because a mean over
+fewer scores is not comparable with a mean over all.
 
 ``queries/papers.ttl`` declares which printed tables are leaderboards, of which suite and score set.
 A row from such a table has no dialogues, and so no interval and no test.
@@ -67,7 +67,7 @@ class Standing:
     """The results of one model (IRI): a histogram for each score of the set, and its errors.
 
     ``weights`` are those of a score set with groups, ``None`` where all scores weigh the same.
-    ``complete`` says whether the model was scored on every task on which any model was scored.
+    ``complete`` says whether the model has every score of the set that any model has.
     """
 
     model: str
@@ -114,39 +114,38 @@ def standings(
 ) -> list[Standing]:
     """Return the standings of all models on the scores of a set.
 
-    With ``common``, only tasks count that all models were scored on. Models with values on all
-    tasks come first, by descending score, then models with values on some tasks, then unscored
-    models. Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
+    With ``common``, only tasks count that all models were scored on. Models with all scores come
+    first, by descending score, then models with some of them, then unscored models. Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
     """
     check_selectors(store, combined.every_selector, combined.file)
     metrics = catalogue.metrics(store)
-    weights_of_scores = combined.weights(tasks, metrics)
-    parts = histograms(store, selection, weights_of_scores)
+    chosen = combined.scores(tasks, metrics)
+    parts = histograms(store, selection, chosen)
     if common:
         names = catalogue.models(store)
         shared = common_tasks(
             {names.name(model): {s.task for s in by_score} for model, by_score in parts.items()}
         )
-        weights_of_scores = combined.weights({t: tasks[t] for t in tasks if t in shared}, metrics)
+        chosen = [score for score in chosen if score.task in shared]
         parts = {
-            model: {s: values for s, values in by_score.items() if s in weights_of_scores}
+            model: {s: values for s, values in by_score.items() if s.task in shared}
             for model, by_score in parts.items()
         }
-    covered = {score.task for score in weights_of_scores}
+    covered = {score.task for score in chosen}
     errors_of_models: dict[str, Errors] = defaultdict(Errors)
     judged: dict[str, dict[str, int]] = {
         task: {model: _judged(by_score, task) for model, by_score in parts.items()}
-        for task in covered - {score.task for score in weights_of_scores if score.round is not None}
+        for task in covered - {score.task for score in chosen if score.round is not None}
     }
     for (model, task), errors in count_errors(store, selection, tasks, judged).items():
         if task in covered:
             errors_of_models[model] += errors
-    scored = {score.task for reached_ in parts.values() for score in reached_}
+    reached = {score for by_score in parts.values() for score in by_score}
+    weights = combined.weights(tasks, metrics, reached) if combined.groups else None
     all_standings = []
     for model in sorted({*parts, *errors_of_models}):
         parts_of_model = parts.get(model, {})
-        complete = bool(parts_of_model) and {score.task for score in parts_of_model} == scored
-        weights = weights_of_scores if combined.groups else None
+        complete = bool(parts_of_model) and parts_of_model.keys() == reached
         all_standings.append(
             Standing(model, parts_of_model, errors_of_models[model], weights, complete)
         )
@@ -192,7 +191,7 @@ def standings_table(
     scored = {score for standing in of for score in standing.parts}
     present = {score.task for score in scored}
     placed = ranks([standing.score if standing.complete else None for standing in of])
-    notes = [*_notes(of, len(present)), *_lacking(store, combined, scored)]
+    notes = [*_notes(of, len(scored)), *_lacking(store, combined, scored)]
     if common:
         compared = sum(bool(standing.parts) for standing in of)
         notes.insert(0, common_note([tasks[task].name for task in present], compared))
@@ -249,11 +248,11 @@ def _judged(parts: Mapping[Score, Histogram], task: str) -> int:
     return max((part.n for score, part in parts.items() if score.task == task), default=0)
 
 
-def _notes(all_standings: list[Standing], tasks: int) -> Iterable[str]:
+def _notes(all_standings: list[Standing], scores: int) -> Iterable[str]:
     if any(standing.parts and not standing.complete for standing in all_standings):
         yield (
-            f"Models without scores on all {tasks} tasks are not ranked: their scores cover only "
-            f"some of the tasks."
+            f"Models without all {scores} scores are not ranked: a mean over fewer is not "
+            f"comparable."
         )
     left_out = {
         "without a complete answer": sum(standing.errors.failed for standing in all_standings),

@@ -92,10 +92,9 @@ def leaders(
         raise QueryError(f"there is no test '{test}'; there are: {', '.join(TESTS)}")
     tasks = catalogue.tasks(store)
     all_standings = standings(store, selection, combined, tasks, common=common)
-    scored = {score.task for standing in all_standings for score in standing.parts}
-    counted = {iri: task for iri, task in tasks.items() if iri in scored} if common else tasks
+    scored = {score for standing in all_standings for score in standing.parts}
     metrics = catalogue.metrics(store)
-    weights = combined.weights(counted, metrics)
+    weights = combined.weights(tasks, metrics, scored)
     table = standings_table(store, selection, combined, common=common, of=all_standings)
     units = _units(store, selection, weights)
     paired = test == "paired"

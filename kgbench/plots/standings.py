@@ -32,7 +32,7 @@ def standings_figure(table: Table, size: Size | None = None) -> Figure:
     """Draw a table of :func:`kgbench.analysis.leaders.leaders`.
 
     Dark bars are models that lead, light bars are worse models, grey bars have no test.
-    Models with white bars below the line are not ranked, because they were not scored on all tasks.
+    Models with white bars below the line are not ranked, because they lack scores.
     Lines are 95 % intervals of the scores. Score, range of ranks, and a letter for each group of
     models without significant differences are on the right.
     """
@@ -61,7 +61,7 @@ def standings_figure(table: Table, size: Size | None = None) -> Figure:
             axes.text(
                 0.0,
                 line + 0.1,
-                " not ranked: not scored on all tasks",
+                " not ranked: some scores are missing",
                 transform=axes.get_yaxis_transform(),
                 va="top",
                 fontsize=chosen.points(6.5),

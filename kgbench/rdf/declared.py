@@ -8,6 +8,7 @@ package has its own dataclasses for them, and uses :class:`Declared` to get the 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -134,13 +135,17 @@ class Declared:
 
         Raises :class:`~kgbench.errors.QueryError` with the known names and the nearest ones.
         """
-        known = {self.required(node, SKOS.notation): node for node in self.instances(kind)}
+        known: dict[str, list[Any]] = defaultdict(list)
+        for node in self.instances(kind):
+            known[self.required(node, SKOS.notation)].append(node)
         if name not in known:
             listed = ", ".join(sorted(known)) or "none"
             hint = f" ({near})" if (near := closest(name, known)) else ""
             what = _name(kind)
             raise QueryError(f"{self.file} declares no {what} '{name}'; there are: {listed}{hint}")
-        return known[name]
+        if len(known[name]) > 1:
+            raise ResourceError(f"{self.file}: several resources are called '{name}'")
+        return known[name][0]
 
     def subjects(self, predicate: str, value: Node | ox.Literal | None = None) -> list[Any]:
         """Return the resources with a property (and value), in the order of their IRIs."""
@@ -158,6 +163,22 @@ class Declared:
             self.objects(node, predicate),
             key=lambda part: (self.read(part, SH.order, float) or 0.0, str(part)),
         )
+
+    def parts(self, node: Node, predicate: str, name: str) -> dict[str, Any]:
+        """Return the values of a property in the order of their ``sh:order``, by their ``name``.
+
+        There is at least one, and their names (values of a property) are distinct, because they
+        name rows and columns of tables.
+        """
+        by_name: dict[str, Any] = {}
+        for part in self.ordered(node, predicate):
+            called = self.required(part, name)
+            if called in by_name:
+                raise ResourceError(f"{self.file}: {node} has two <{predicate}> called '{called}'")
+            by_name[called] = part
+        if not by_name:
+            raise self._lacks(node, predicate)
+        return by_name
 
     def texts(self, node: Node, predicate: str) -> list[str]:
         """Return the lexical values of a property (IRIs as text), sorted."""

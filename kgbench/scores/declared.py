@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -62,26 +63,24 @@ class ScoreSet:
         self, tasks: Mapping[str, TaskInfo], metrics: Mapping[str, MetricInfo]
     ) -> list[Score]:
         """Return the selected scores, each once, ordered by task label and metric."""
-        return list(self.weights(tasks, metrics))
+        selected = self._selected(tasks, metrics).values()
+        return list(dict.fromkeys(score for scores in selected for score in scores))
 
     def weights(
-        self, tasks: Mapping[str, TaskInfo], metrics: Mapping[str, MetricInfo]
+        self,
+        tasks: Mapping[str, TaskInfo],
+        metrics: Mapping[str, MetricInfo],
+        scored: Collection[Score],
     ) -> dict[Score, Fraction]:
-        """Return the selected scores with their weights in the combined score.
+        """Return the weights in the combined score of the selected scores that are ``scored``.
 
-        Weights add up to 1. A group without any score is left out, and the weights of the other
-        groups are scaled up.
+        ``scored`` are the scores with results: else weights would depend on tasks of other suites
+        in the store. Weights add up to 1. A group without any score is left out, and the weights of
+        the other groups are scaled up.
         """
-        ordered = sorted(tasks.values(), key=lambda task: (task.name, task.iri))
-        groups = self.groups or (ScoreGroup(self.name, self.selectors),)
-        every_metric = list(metrics.values())
         selected = {
-            group: list(
-                dict.fromkeys(
-                    s for sel in group.selectors for s in sel.scores(ordered, every_metric)
-                )
-            )
-            for group in groups
+            group: [score for score in scores if score in scored]
+            for group, scores in self._selected(tasks, metrics).items()
         }
         total = sum((group.weight for group, scores in selected.items() if scores), Fraction(0))
         weights: dict[Score, Fraction] = {}
@@ -90,6 +89,22 @@ class ScoreSet:
                 share = group.weight / total / len(scores)
                 weights[score] = weights.get(score, Fraction(0)) + share
         return weights
+
+    def _selected(
+        self, tasks: Mapping[str, TaskInfo], metrics: Mapping[str, MetricInfo]
+    ) -> dict[ScoreGroup, list[Score]]:
+        """Return the selected scores of each group, each once."""
+        ordered = sorted(tasks.values(), key=lambda task: (task.name, task.iri))
+        groups = self.groups or (ScoreGroup(self.name, self.selectors),)
+        every_metric = list(metrics.values())
+        return {
+            group: list(
+                dict.fromkeys(
+                    s for sel in group.selectors for s in sel.scores(ordered, every_metric)
+                )
+            )
+            for group in groups
+        }
 
     def at(self, round: str | None) -> ScoreSet:
         """Return the set restricted to some answers of each dialogue.
@@ -139,18 +154,20 @@ def score_set(name: str, file: Path | None = None) -> ScoreSet:
     """Return the declared score set ``name``, a shipped one or one from the user's ``file``."""
     source = read_declarations(file, "leaderboard.ttl", "compass.ttl")
     node = source.named(KGB.ScoreSet, name)
+    has_axes = bool(source.objects(node, KGB.axis))
+    grouped = source.parts(node, KGB.axis, SKOS.notation) if has_axes else {}
     return ScoreSet(
         name=name,
         label=source.required(node, RDFS.label),
         description=source.required(node, DCTERMS.description),
-        selectors=() if source.objects(node, KGB.axis) else selectors(source, node),
+        selectors=() if grouped else selectors(source, node),
         groups=tuple(
             ScoreGroup(
-                source.required(axis, SKOS.notation),
+                axis_name,
                 selectors(source, axis),
                 source.read(axis, KGB.weight, _weight) or Fraction(1),
             )
-            for axis in source.ordered(node, KGB.axis)
+            for axis_name, axis in grouped.items()
         ),
         test=source.read(node, KGB.significanceTest, _test) or TESTS[0],
         estimand=source.read(node, KGB.estimand, _estimand),
@@ -169,14 +186,17 @@ def score_sets() -> list[tuple[str, str]]:
 
 
 def _round(text: str) -> str:
-    return str(int(text))
+    number = int(text)
+    if number < 0:
+        raise ValueError("rounds are counted from 0")
+    return str(number)
 
 
 def _weight(text: str) -> Fraction:
-    weight = Fraction(text)
-    if weight <= 0:
+    weight = float(text)
+    if not 0 < weight < math.inf:
         raise ValueError("a weight is a positive number")
-    return weight
+    return Fraction(text)
 
 
 def _test(text: str) -> str:

@@ -158,6 +158,32 @@ def test_groups_weigh_scores_and_pool_deviations():
     assert row["sd"] == pytest.approx((second - centre**2) ** 0.5)
 
 
+def test_weights_are_those_of_scores_with_results():
+    """A task of a group that has no results here leaves the weight of its group as it is."""
+    groups = (ScoreGroup("pick", (Selector("Pick-*"),)), ScoreGroup("mend", (Selector("Mend-*"),)))
+    chosen = select(small(), tasks="*-turtle")
+    table = leaders(small(), chosen, ScoreSet("g", "G", "", groups=groups))
+    means = {(r["model"], r["task"]): r["mean"] for r in task_scores(small(), chosen).records()}
+    for row in table.records():
+        pick, mend = (means[row["model"], task] for task in ("Pick-turtle", "Mend-turtle"))
+        assert row["score"] == pytest.approx((pick + mend) / 2)
+
+
+def test_models_without_a_score_of_the_set_are_not_ranked():
+    """A model that lacks one of two metrics of a task has no rank, though it has the task."""
+    of_a = "?e <metric/Pick/1.0/brevity> ?v"
+    model = "?e kgb:model <model/model-a>"
+    store = altered(
+        f"DELETE {{ GRAPH ?g {{ {of_a} }} }} WHERE {{ GRAPH ?g {{ {of_a} . {model} }} }}"
+    )
+    both = (Selector("Pick-turtle", "f1"), Selector("Pick-turtle", "brevity"))
+    table = standings_table(store, select(store), ScoreSet("p", "P", "", both))
+    assert list(zip(table.column("model"), table.column("rank"), strict=True)) == [
+        ("Model B", 1),
+        ("Model A", None),
+    ]
+
+
 def test_models_with_less_coverage_are_not_ranked():
     """A model that lacks a task stands below the ranked ones, whatever its mean."""
     of_a = "?e kgb:model <model/model-a> ; kgb:task <task/Pick/1.0/Pick-turtle/aa11> ; ?p ?o"
@@ -166,7 +192,7 @@ def test_models_with_less_coverage_are_not_ranked():
     rows = [(r["model"], r["rank"], r["tasks"], r["leads"]) for r in table.records()]
     assert rows == [("Model B", 1, 3, None), ("Model A", None, 2, None)]
     assert [row["clusters"] for row in table.records()] == [7, 6]
-    assert table.notes[0].startswith("Models without scores on all 3 tasks are not ranked")
+    assert table.notes[0].startswith("Models without all 3 scores are not ranked")
 
 
 def test_significance_level_decides_who_leads():

@@ -9,6 +9,7 @@ import pytest
 
 from kgbench import resources
 from kgbench.analysis.compass import find_compass
+from kgbench.analysis.format_preference import find_comparison
 from kgbench.errors import QueryError, ResourceError
 from kgbench.rdf import queries
 from kgbench.rdf.queries import Query, QueryParameter, bind
@@ -32,7 +33,18 @@ COMPASS = """<urn:c> a kgb:Compass ; skos:notation "mine" ; rdfs:label "Mine" ;
 <urn:s> kgb:taskGlob "*" ."""
 MODEL = """<urn:m> a kgb:ModelRecord ; rdfs:label "M" ; kgb:family "F" ; kgb:matches "m" ;
     kgb:parameterCount 7.0e0 ; kgb:contextLength 8000 ; dcterms:issued "2025-01-31" ."""
+GROUPS = """<urn:g> a kgb:ScoreSet ; skos:notation "mine" ; rdfs:label "Mine" ;
+    dcterms:description "d" ; kgb:axis <urn:a> , <urn:b> .
+<urn:a> skos:notation "A" ; kgb:weight 2.0 ; kgb:scoreSelector <urn:s> .
+<urn:b> skos:notation "B" ; kgb:scoreSelector <urn:s> .
+<urn:s> kgb:taskGlob "*" ."""
+FORMATS = """<urn:f> a kgb:FormatComparison ; skos:notation "mine" ; rdfs:label "Mine" ;
+    kgb:firstFormat "X" ; kgb:secondFormat "Y" ; kgb:formatPair <urn:p> , <urn:q> .
+<urn:p> rdfs:label "A" ; kgb:firstTask "a" ; kgb:secondTask "b" .
+<urn:q> rdfs:label "B" ; kgb:firstTask "a" ; kgb:secondTask "b" ."""
 READERS = {
+    GROUPS: lambda file: score_set("mine", file),
+    FORMATS: lambda file: find_comparison("mine", file),
     SET: lambda file: score_set("mine", file),
     COMPASS: lambda file: find_compass("mine", file),
     MODEL: records,
@@ -55,9 +67,26 @@ def test_own_declarations_are_read(tmp_path):
         (SET, "a kgb:ScoreSet", "a kgb:ScoreSet ; skos:notation 'two'", "several values of <.*not"),
         (SET, 'kgb:taskGlob "*" ;', "", "has no <.*taskGlob>"),
         (SET, "kgb:round 1", 'kgb:round "first"', "<.*round> of .* cannot be 'first'"),
+        (SET, "kgb:round 1", "kgb:round -1", "cannot be '-1': rounds are counted from 0"),
+        (GROUPS, "2.0", '"1/0"', "<.*weight> of .* cannot be '1/0'"),
+        (GROUPS, "2.0", "0.0", "<.*weight> of .* cannot be '0': a weight is a positive"),
+        (GROUPS, '"B"', '"A"', "has two <.*axis> called 'A'"),
+        (FORMATS, '"B"', '"A"', "has two <.*formatPair> called 'A'"),
+        (FORMATS, '"B"', '"All tasks"', "has a pair called 'All tasks', as a column"),
+        (FORMATS, "; kgb:formatPair <urn:p> , <urn:q>", "", "has no <.*formatPair>"),
         (SET, "@prefix", "@prefixes", "declarations .* cannot be read"),
         (COMPASS, "kgb:bandWidth 1.0 ;", "", "<urn:c> has no <.*bandWidth>"),
         (COMPASS, "kgb:bandWidth 1.0 ;", 'kgb:bandWidth "wide" ;', "cannot be 'wide'"),
+        (COMPASS, "kgb:bandWidth 1.0 ;", "kgb:bandWidth -1.0 ;", "cannot be '-1'"),
+        (COMPASS, "kgb:bandWidth 1.0 ;", 'kgb:bandWidth "NaN" ;', "cannot be 'NaN'"),
+        (COMPASS, '"B" ; rdfs', '"A" ; rdfs', "has two <.*axis> called 'A'"),
+        (COMPASS, "; kgb:axis <urn:b> , <urn:a>", "", "has no <.*axis>"),
+        (
+            COMPASS,
+            "<urn:a> sh",
+            COMPASS.replace("<urn:c>", "<urn:d>").partition("\n<urn:a>")[0] + "<urn:a> sh",
+            "several resources are called 'mine'",
+        ),
         (COMPASS, "sh:order 2", 'sh:order "last"', "<.*order> of <urn:b> cannot be 'last'"),
         (MODEL, "7.0e0", "0", "parameterCount> of <urn:m> cannot be '0': a size must"),
         (MODEL, "8000", '"INF"^^<http://www.w3.org/2001/XMLSchema#double>', "'INF': a size must"),

@@ -18,7 +18,7 @@ from kgbench.scores.catalogue import TaskInfo
 from kgbench.scores.inference import CASES, inference
 from kgbench.scores.reading import BY_CASE, CHOOSING, Item, Score, repetitions
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import chosen_scores, parts_by_task, score_name
+from kgbench.scores.selectors import chosen_scores, less_is_better, parts_by_task, score_name
 from kgbench.statistics.histogram import Histogram
 from kgbench.statistics.intervals import mean_interval
 from kgbench.store.protocol import Store
@@ -157,7 +157,10 @@ def difficulty(
         notes=claims.notes if rows else (_NONE,),
         reason=None if rows else _NONE,
         queries=(*CHOOSING, "task-parameters", *BY_CASE),
-        context=_context(selection, metric, round, claims),
+        context={
+            **_context(selection, metric, round, claims),
+            **less_is_better((chosen[task] for task in places), catalogue.metrics(store)),
+        },
     )
 
 
@@ -199,7 +202,10 @@ def sizes(
         notes=claims.notes if rows else (_NO_SIZES,),
         reason=None if rows else _NO_SIZES,
         queries=(*CHOOSING, *BY_CASE),
-        context=_context(selection, metric, round, claims),
+        context={
+            **_context(selection, metric, round, claims),
+            **less_is_better((chosen[task] for task in places), catalogue.metrics(store)),
+        },
     )
 
 

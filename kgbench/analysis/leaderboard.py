@@ -115,7 +115,8 @@ def standings(
     """Return the standings of all models on the scores of a set.
 
     With ``common``, only tasks count that all models were scored on. Models with all scores come
-    first, by descending score, then models with some of them, then unscored models. Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
+    first, by descending score, then models with some of them, then unscored models.
+    Raises :class:`~kgbench.errors.QueryError` where models have no ``common`` task.
     """
     check_selectors(store, combined.every_selector, combined.file)
     metrics = catalogue.metrics(store)

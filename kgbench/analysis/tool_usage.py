@@ -19,7 +19,7 @@ from kgbench.rdf import queries
 from kgbench.scores import catalogue
 from kgbench.scores.reading import BY_TASK, CHOOSING, histograms, narrowing, selection_test
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import chosen_scores, score_name
+from kgbench.scores.selectors import chosen_scores, less_is_better, score_name
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table, Value
 from kgbench.tool_calls import Fault, ToolOutcome
@@ -278,7 +278,12 @@ def tool_success(store: Store, selection: Selection, metric: str | None = None) 
         notes=(SUCCESS_NOTE,) if rows else (NONE,),
         reason=None if rows else NONE,
         queries=SUCCESS_QUERIES,
-        context={**selection.context, "by": "model", "metric": metric or "main"},
+        context={
+            **selection.context,
+            "by": "model",
+            "metric": metric or "main",
+            **less_is_better(chosen.values(), metrics),
+        },
     )
 
 

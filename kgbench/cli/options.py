@@ -191,8 +191,8 @@ Store = Annotated[
         "--store",
         envvar=STORE_VARIABLE,
         metavar="LOCATION",
-        help="The result store: a folder, memory:, the http(s) URL of a SPARQL server, or a Turtle "
-        "file that describes one. Default: store/results of a checkout, else ./kgbench-results.",
+        help="The result store: a folder, memory:, or the http(s) URL of a SPARQL server. Default: "
+        "store/results of a checkout, else ./kgbench-results.",
     ),
 ]
 Suite = Annotated[

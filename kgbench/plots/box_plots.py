@@ -15,6 +15,7 @@ from kgbench.plots.figures import (
     Layout,
     Size,
     create_figure,
+    goodness,
     text_width,
     wrapped,
 )
@@ -22,7 +23,7 @@ from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names
 from kgbench.scores.reading import histograms
 from kgbench.scores.selection import Selection
-from kgbench.scores.selectors import chosen_scores, score_name
+from kgbench.scores.selectors import chosen_scores, less_is_better, score_name
 from kgbench.statistics.histogram import Histogram
 from kgbench.store.protocol import Store
 from kgbench.tables import Column, Kind, Table
@@ -58,6 +59,7 @@ def distributions(
     names, tasks = catalogue.models(store), catalogue.tasks(store)
     metrics = catalogue.metrics(store)
     rows: dict[str, list[tuple[str, str, str, float, int]]] = {}
+    context = {tasks[task].name: less_is_better([chosen[task]], metrics) for task in chosen}
     for iri, parts in histograms(store, selection, chosen.values()).items():
         for score, histogram in parts.items():
             task = tasks[score.task].name
@@ -72,7 +74,7 @@ def distributions(
             COLUMNS,
             tuple(sorted(rows_of_task, key=lambda row: (row[2], row[3]))),
             queries=QUERIES,
-            context=selection.context,
+            context={**selection.context, **context[task]},
         )
         for task, rows_of_task in sorted(rows.items())
     }
@@ -101,8 +103,11 @@ def ranked(table: Table) -> dict[str, Histogram]:
         assert isinstance(count, int)
         counts.setdefault(str(model), {})[value] = count
     models = {model: Histogram(counts_of_model) for model, counts_of_model in counts.items()}
-    ordered = sorted(models, key=lambda m: (-(models[m].mean or 0.0), m))
-    return {model: models[model] for model in ordered}
+
+    def order(model: str) -> tuple[float, str]:
+        return -goodness(table, table.rows[0][1], models[model].mean or 0.0), model
+
+    return {model: models[model] for model in sorted(models, key=order)}
 
 
 def box_plot(table: Table, size: Size | None = None) -> Figure:

@@ -25,7 +25,7 @@ from kgbench.rdf import canonical_json, digest, queries
 from kgbench.scores.catalogue import displayed
 from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
-from kgbench.tables import Table, render
+from kgbench.tables import Table, Value, render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -218,6 +218,16 @@ def wrapped(name: str, letters: int) -> str:
             lines.append("")
         lines[-1] += part if lines[-1] else part.lstrip()
     return "\n".join(line.rstrip() for line in lines)
+
+
+def goodness(table: Table, metric: Value, mean: float) -> float:
+    """Return the ``mean`` of a metric of a table, negative where less of the metric is better.
+
+    >>> goodness(Table("T", (), (), context={"less_is_better": "lost 0_lost"}), "lost", 2.0)
+    -2.0
+    """
+    less = str(table.context.get("less_is_better", "")).split()
+    return -mean if str(metric) in less else mean
 
 
 def line_style(index: int) -> dict[str, Any]:

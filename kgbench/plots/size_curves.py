@@ -16,6 +16,7 @@ from kgbench.plots.figures import (
     FigureKind,
     Size,
     create_figure,
+    goodness,
     line_style,
     text_width,
     wrapped,
@@ -35,7 +36,8 @@ def ranked(table: Table) -> list[str]:
     means: dict[str, list[float]] = {}
     for row in table.records():
         if row["mean"] is not None:
-            means.setdefault(str(row["model"]), []).append(float(row["mean"]))
+            mean = goodness(table, row["metric"], float(row["mean"]))
+            means.setdefault(str(row["model"]), []).append(mean)
     return sorted(means, key=lambda model: (-fmean(means[model]), model))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgbench.plots.figures import (
@@ -12,6 +13,7 @@ from kgbench.plots.figures import (
     FigureKind,
     Size,
     create_figure,
+    goodness,
     wrapped,
 )
 from kgbench.tables import Table
@@ -40,7 +42,8 @@ def ranked(table: Table) -> list[str]:
     best: dict[str, float] = {}
     for row in table.records():
         model, score = str(row["model"]), row["score"]
-        best[model] = max(best.get(model, 0.0), 0.0 if score is None else float(score))
+        good = -inf if score is None else goodness(table, row["metric"], float(score))
+        best[model] = max(best.get(model, -inf), good)
     return sorted(best, key=lambda model: (-best[model], model))
 
 

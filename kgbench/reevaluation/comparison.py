@@ -156,7 +156,7 @@ def is_same_value(before: float, after: float, decimals: int | None = None) -> b
     >>> is_same_value(0.33, 1 / 3), is_same_value(0.33, 1 / 3, decimals=2)
     (False, True)
     """
-    if decimals is not None and f"{before:.{decimals}f}" == f"{after:.{decimals}f}":
+    if decimals is not None and round(before, decimals) == round(after, decimals):
         return True
     return before == after or abs(after - before) <= TOLERANCE
 

@@ -15,7 +15,7 @@ from kgbench.scores.catalogue import MetricInfo, TaskInfo
 from kgbench.scores.reading import Score, ScoreRow, score_rows
 from kgbench.scores.selection import Selection
 from kgbench.store.protocol import Store
-from kgbench.tables import Table
+from kgbench.tables import Table, Value
 
 ROUNDS: Mapping[str, str | None] = {"first": None, "last": "last", "best": "max"}
 """The names for answers of a dialogue, with the aggregation of their scores."""
@@ -125,6 +125,15 @@ def score_name(score: Score, metrics: Mapping[str, MetricInfo]) -> str:
     """Return the published short name of a score: ``f1``, or ``0_f1`` for a score of round 0."""
     name = metrics[score.metric].name
     return name if score.round is None else f"{score.round}_{name}"
+
+
+def less_is_better(scores: Iterable[Score], metrics: Mapping[str, MetricInfo]) -> dict[str, Value]:
+    """Return a part of a table's context: the names of the scores of which less is better, if any.
+
+    Figures read it, which show the best models.
+    """
+    names = {score_name(s, metrics) for s in scores if not metrics[s.metric].higher_is_better}
+    return {"less_is_better": " ".join(sorted(names))} if names else {}
 
 
 def name_and_round(metric: str | None) -> tuple[str | None, int | None]:

@@ -17,16 +17,17 @@ from kgbench.analysis.leaderboard import COLUMNS as BOARD
 from kgbench.analysis.leaders import COLUMNS as LEADERS
 from kgbench.analysis.leaders import leaders
 from kgbench.errors import QueryError
-from kgbench.plots.box_plots import bars, box_plot, distributions
+from kgbench.plots.box_plots import BOXES, bars, box_plot, distributions
 from kgbench.plots.compasses import compass_figure, overlay_figure
 from kgbench.plots.figures import file_name, line_style, save, size_of, state_digest, wrapped
 from kgbench.plots.preference_maps import preference_map
+from kgbench.plots.size_curves import SIZES as CURVES
 from kgbench.plots.size_curves import size_figure
 from kgbench.plots.standings import standings_figure
 from kgbench.scores.selection import select
 from kgbench.statistics.histogram import Histogram
 from kgbench.tables import Column, Kind, Table
-from tests.support.analysis_store import small
+from tests.support.analysis_store import altered, small
 
 MODELS = [f"model-{k:02}" for k in range(45)]
 
@@ -137,6 +138,20 @@ def test_box_plots_number_every_value():
     means = [line for line in axes.lines if line.get_marker() == "D"]
     assert [float(line.get_xdata()[0]) for line in means] == pytest.approx([11 / 18, 1 / 3])
     assert [label.get_text() for label in axes.get_yticklabels()] == ["Model A", "Model B"]
+
+
+def test_the_best_models_have_the_least_where_less_is_better():
+    """A figure of the best model shows the one with the lower mean of a metric of errors."""
+    less = altered(
+        "DELETE { GRAPH ?g { ?m kgb:higherIsBetter true } } INSERT { GRAPH ?g { ?m "
+        "kgb:higherIsBetter false } } WHERE { GRAPH ?g { ?m kgb:higherIsBetter true } }"
+    )
+    for store, best in ((small(), "Model A"), (less, "Model B")):
+        table = distributions(store, select(store))["Pick-turtle"]
+        assert next(iter(BOXES.ranked(table))) == best
+        rows = [("S", "f1", m, 10, 3, mean, *[None] * 5) for m, mean in (("one", 1), ("two", 0))]
+        curves = Table("Some", SIZES, tuple(rows), context=table.context)
+        assert CURVES.ranked(curves)[0] == ("one" if best == "Model A" else "two")
 
 
 @pytest.mark.parametrize(("least", "left"), [(0.3, 0.0), (0.72, 0.7), (0.99, 0.9)])

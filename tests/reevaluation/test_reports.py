@@ -68,6 +68,7 @@ def test_a_metric_that_is_gone_is_a_difference() -> None:
         (0.33, 0.34, 2, False),
         (0.33, 0.336, 2, False),
         (1.0, 0.996, 2, True),
+        (0.0, -0.004, 2, True),
         (0.5, 0.5 + 1e-10, None, True),
     ],
 )

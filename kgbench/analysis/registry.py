@@ -182,7 +182,7 @@ class Parameter(NamedTuple):
         if value is None:
             return None
         low, high = self.option.min, self.option.max
-        if low is not None or high is not None:
+        if low is not None or high is not None or self.kind is float:
             check_number(self.name, value, low, high)
         if self.option.checked is not None:
             return self.option.checked(value)

@@ -91,6 +91,7 @@ def test_options_are_checked_as_on_the_command_line():
         (lambda: found.compare(*PAIR, margin=-1), "margin: -1 is not in the range 0 upwards"),
         (lambda: found.compare(*PAIR, margin=NAN), "margin: nan is not a finite number"),
         (lambda: found.compare(*PAIR, solved=NAN), "solved: nan is not a finite number"),
+        (lambda: found.items(solved=NAN), "solved: nan is not a finite number"),
         (lambda: found.compare(*PAIR, flips=True, solved=NAN), "solved: nan is not a finite"),
         (lambda: found.compare(*PAIR, samples=0), "samples: 0 is not in the range 1 upwards"),
         (lambda: found.compare(*PAIR, samples=2.5), "samples: 2.5 is not a whole number"),

@@ -360,13 +360,15 @@ def answers_on_variants(store: Store, selection: Selection) -> list[AnswerOnVari
     """Return the last answer of each selected dialogue in the last pass on variants of its run."""
     judged, dialogues = read_passes(store, selection, [find_policy(ON_VARIANTS)])
     tasks, models = catalogue.tasks(store), catalogue.models(store)
+    labels = reading.model_labels(store)
     return [
         answer_on_variants(
             dialogue,
-            dialogues[dialogue].case,
-            models[dialogues[dialogue].model].id,
-            tasks[dialogues[dialogue].task].label,
+            where.case,
+            (str(models.name(where.model)), labels.get(where.model, "")),
+            tasks[where.task].label,
             answer.infos,
         )
         for dialogue, answer in judged.get(ON_VARIANTS, {}).items()
+        for where in (dialogues[dialogue],)
     ]

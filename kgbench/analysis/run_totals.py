@@ -26,7 +26,7 @@ class ModelCost(NamedTuple):
 
 
 class CatalogueModel(NamedTuple):
-    """A model of the catalogue; ``label`` is its id if it has none."""
+    """A model of the catalogue; ``label`` is its name in tables, by default its id."""
 
     id: str
     label: str
@@ -37,11 +37,11 @@ class CatalogueModel(NamedTuple):
 def catalogue_models(store: Store) -> dict[str, CatalogueModel]:
     """Return the models of the catalogue, by IRI, sorted by id."""
     from kgbench.rdf import queries
+    from kgbench.store.iris import unique_names
 
-    return {
-        str(iri): CatalogueModel(str(id_), label or str(id_), connector)
-        for iri, id_, label, connector in queries.rows(store, "list-models")
-    }
+    rows = queries.rows(store, "list-models")
+    names = unique_names((str(iri), label or str(id_)) for iri, id_, label, _ in rows)
+    return {str(i): CatalogueModel(str(id_), names[str(i)], by) for i, id_, _, by in rows}
 
 
 def costs_by_model(store: Store, run: RunInfo) -> Iterator[ModelCost]:

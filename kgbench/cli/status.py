@@ -106,8 +106,9 @@ def _state(
     failures = queries.rows(store, "open-failures", runGraph=run.graph)
     batches = queries.rows(store, "run-batches", runGraph=run.graph)
     complete = sum(entry["complete"] for entry in counts.values())
-    planned = int(sessions[-1][4] or 0) if sessions else complete
     open_ = sum(entry["open"] for entry in counts.values())
+    # The last session may have planned less than earlier ones held.
+    planned = max(int(sessions[-1][4] or 0) if sessions else 0, complete + open_)
     invalid = sum(entry["invalid"] for entry in counts.values())
     unrepeated = invalidation.unrepeated(store, run.graph) if invalid else 0
     return {

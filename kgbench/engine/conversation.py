@@ -72,8 +72,7 @@ class Conversation:
         native = NATIVE if planned.native else TEXT
         self._dialogue = Dialogue(
             iri=run.recorder.dialogue_iri(
-                model.label,
-                exercise.task.label,
+                run.execution(planned),
                 planned.iteration,
                 planned.digest,
                 stored.again,

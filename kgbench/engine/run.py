@@ -132,6 +132,23 @@ class Run:
             return await asyncio.to_thread(self.state.stored, *known)
         return self.state.stored(*known)
 
+    def execution(self, planned: PlannedDialogue) -> str:
+        """Return the IRI of the execution of a dialogue, which has one model and one task.
+
+        It is named after their labels, and after their IRIs as well where the run has these labels
+        for another model or task: configurations and versions of classes change between sessions.
+        """
+        model, task = planned.model, planned.exercise.task
+        executions, recorder = self.state.executions, self.recorder
+        if (model.iri, task.iri) not in executions:
+            iri = recorder.execution_iri(model.label, task.label)
+            if iri in executions.values():
+                end = task.iri.rpartition("/")[2]
+                label = f"{task.label}-{task.version}-{end}"
+                iri = recorder.execution_iri(model.iri.rpartition("/")[2], label)
+            executions[model.iri, task.iri] = iri
+        return executions[model.iri, task.iri]
+
     def may_begin(self, planned: PlannedDialogue, read: int, written: int = 0) -> bool | None:
         """Return whether a dialogue of about these tokens may begin; ``None`` means not yet.
 
@@ -305,7 +322,8 @@ class RunState:
     ``states`` are the current dialogues by their identity (digest), ``closed`` the IRIs of
     dialogues that are not continued, ``invalidated`` those of invalidated ones, ``invalid`` the
     number of invalidated dialogues per identity, ``usage`` the tokens by model IRI. ``outdated``
-    are the IRIs of complete dialogues that are to be repeated, by identity.
+    are the IRIs of complete dialogues that are to be repeated, by identity. ``executions`` are
+    the IRIs of task executions by model and task (IRIs); those of the session are added.
     """
 
     states: Mapping[str, DialogueState] = field(default_factory=dict)
@@ -314,6 +332,7 @@ class RunState:
     invalid: Mapping[str, int] = field(default_factory=dict)
     usage: Mapping[str, accounts.Usage] = field(default_factory=dict)
     outdated: Mapping[str, str] = field(default_factory=dict)
+    executions: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def stored(self, planned: PlannedDialogue, store: Store, pass_graph: str) -> StoredDialogue:
         """Read the stored part of a planned dialogue, with its evaluations of the live pass."""
@@ -351,7 +370,9 @@ def load_run_state(store: Store, settings: Settings) -> RunState:
     current = {digest: group[-1] for digest, group in states.items() if group[-1].iri not in again}
     failed = () if settings.retry_errors is not False else accounts.failed_dialogues(store, graph)
     closed = {*invalidated, *failed}
-    return RunState(current, closed, invalidated, invalid, accounts.usage(store, graph), outdated)
+    executions = {(e.model, e.task): e.iri for e in reading.executions(store, graph)}
+    used = accounts.usage(store, graph)
+    return RunState(current, closed, invalidated, invalid, used, outdated, executions)
 
 
 def invalidate_outdated(

@@ -230,8 +230,9 @@ class _Conversion:
         # Tasks of several sizes share a published label, but are separate executions.
         size = task.parameters.get("size") if record.label is None else None
         name = task.label if size is None else f"{task.label.removesuffix(f'-{size}')}-{size}"
+        execution = self.recorder.execution_iri(model.model_id, name)
         dialogue = Dialogue(
-            iri=self.recorder.dialogue_iri(model.model_id, name, iteration, dialogue_digest),
+            iri=self.recorder.dialogue_iri(execution, iteration, dialogue_digest),
             run=self.recorder.run,
             model=model.iri,
             task=task.iri,

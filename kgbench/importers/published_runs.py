@@ -58,8 +58,9 @@ class PublishedRun:
     ) -> Dialogue:
         """Return a dialogue; ``identity`` is what its digest is made of."""
         content = digest(canonical_json(list(identity)))
+        execution = self._recorder.execution_iri(self._model.label, task.label)
         return Dialogue(
-            iri=self._recorder.dialogue_iri(self._model.label, task.label, iteration, content),
+            iri=self._recorder.dialogue_iri(execution, iteration, content),
             run=self._recorder.run,
             model=self._model.iri,
             task=task.iri,

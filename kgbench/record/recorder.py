@@ -110,23 +110,16 @@ class Recorder:
         return self.iris.mint("execution", run=self.run_id, model=slug(model), label=slug(label))
 
     def dialogue_iri(
-        self,
-        model: str,
-        label: str,
-        iteration: int,
-        planned: str,
-        again: int = 0,
-        *,
-        digits: int = 8,
+        self, execution: str, iteration: int, planned: str, again: int = 0, *, digits: int = 8
     ) -> str:
-        """Return the IRI of a dialogue.
+        """Return the IRI of a dialogue of a task execution (IRI).
 
         ``planned`` is the digest of its plan; ``again`` counts earlier, invalidated dialogues of
         the plan. ``digits`` of the digest distinguish dialogues of one iteration; eight are enough
         for few.
         """
         number = f".{again}" if again else ""
-        return f"{self.execution_iri(model, label)}/{iteration}-{planned[:digits]}{number}"
+        return f"{execution}/{iteration}-{planned[:digits]}{number}"
 
     def evaluation_iri(self, dialogue: str, round_: int | None) -> str:
         """Return the IRI of the evaluation of an answer, or (without round) of a dialogue."""

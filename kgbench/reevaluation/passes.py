@@ -46,7 +46,7 @@ from kgbench.reevaluation.variant_outcomes import (
 )
 from kgbench.run_selection import Selection, select_runs
 from kgbench.software import this_software
-from kgbench.store.iris import new_id
+from kgbench.store.iris import new_id, unique_names
 from kgbench.store.loading_together import LoadingTogether
 from kgbench.store.protocol import Block, Store
 from kgbench.tasks import catalogue, graphs, texts, typed_answers
@@ -93,6 +93,7 @@ class RunPass:
         self._noted: dict[Execution, dict[str, dict[str, Json]]] = {}
         self.differing: list[DifferingDialogue] = []
         self._models = reading.model_labels(store)
+        self._names = unique_names(self._models.items())
         self._started = clock.now()
 
     def blocks(self, judged: Iterable[tuple[Task, Part, list[list[Verdict]]]]) -> Iterator[Block]:
@@ -121,7 +122,8 @@ class RunPass:
                 revised = self._evaluations(task, dialogue, judged_verdicts)
                 label = self._models.get(dialogue.model, dialogue.model)
                 if self._variants is not None:
-                    which = (dialogue.iri, dialogue.case, label, task.label)
+                    model = self._names.get(dialogue.model, label), label
+                    which = (dialogue.iri, dialogue.case, model, task.label)
                     outcome = answer_on_variants(*which, judged_verdicts[-1].infos)
                     self.result.on_variants.append(outcome)
                 entry = self.result.comparison.add(

@@ -45,7 +45,8 @@ class AnswerOnVariants(NamedTuple):
     """One answer judged on variants: its dialogue, and the judge's infos about it.
 
     ``number`` variants of each of ``kinds`` were requested, the first with ``seed``. ``columns``
-    are digests of the columns of the result, by variant on which the answer fails.
+    are digests of the columns of the result, by variant on which the answer fails. ``label`` is
+    that of the model, which other models may have as well, but not ``model``, its name in tables.
     """
 
     dialogue: str
@@ -61,18 +62,19 @@ class AnswerOnVariants(NamedTuple):
     reason: str | None = None
     width: int = 1
     columns: Mapping[str, Collection[str]] = {}
+    label: str = ""
 
 
 def answer_on_variants(
-    dialogue: str, case: str, model: str, task: str, infos: Mapping[str, Any]
+    dialogue: str, case: str, model: tuple[str, str], task: str, infos: Mapping[str, Any]
 ) -> AnswerOnVariants:
-    """Read the judge's ``infos`` about an answer; ``model`` and ``task`` are labels."""
+    """Read the judge's ``infos`` about an answer; ``model`` is a name with its label."""
     witness = infos.get("witness") or {}
     asked = infos.get("variants") or {}
     return AnswerOnVariants(
         dialogue,
         case,
-        model,
+        model[0],
         task,
         infos.get("variantOutcome", VariantOutcome.WRONG),
         infos.get("sparql") or "",
@@ -83,6 +85,7 @@ def answer_on_variants(
         witness.get("reason"),
         infos.get("width", 1),
         infos.get("columns") or {},
+        model[1],
     )
 
 
@@ -159,7 +162,7 @@ def report(answers: Sequence[AnswerOnVariants]) -> dict[str, Json]:
 def command(answer: AnswerOnVariants) -> str:
     """Return the command that judges the dialogue of an answer on the same variants again."""
     run = answer.dialogue.split("/run/")[-1].split("/")[0]
-    words = ["kgbench", "reevaluate", run, "--task", answer.task, "--model", answer.model]
+    words = ["kgbench", "reevaluate", run, "--task", answer.task, "--model", answer.label]
     words += ["--variants", str(answer.number), "--seed", str(answer.seed)]
     for kind in answer.kinds:
         words += ["--kind", kind]

@@ -17,6 +17,7 @@ from kgbench.rdf import queries
 from kgbench.rdf.declared import Declared, shipped
 from kgbench.rdf.declared_terms import read_declarations
 from kgbench.statistics.intervals import UNBOUNDED, Bounds
+from kgbench.store.iris import unique_names
 from kgbench.store.protocol import Store
 from kgbench.store.reader import cache_per_snapshot
 from kgbench.tables import Ref, Table, Value
@@ -149,7 +150,7 @@ class Models(dict[str, ModelInfo]):
 def tasks(store: Store) -> dict[str, TaskInfo]:
     """Return the tasks of the catalogue, by IRI."""
     rows = queries.rows(store, "list-tasks")
-    unique = _unique(_names([(str(row[0]), str(row[1]), row[4], row[7]) for row in rows]))
+    unique = unique_names(_names([(str(row[0]), str(row[1]), row[4], row[7]) for row in rows]))
     by_iri = {}
     for iri, label, task_class, class_name, version, rounds, main_metric, size in rows:
         assert iri is not None
@@ -192,7 +193,7 @@ def metrics(store: Store) -> dict[str, MetricInfo]:
 def models(store: Store) -> Models:
     """Return the models of the catalogue."""
     rows = queries.rows(store, "list-models")
-    unique = _unique([(str(iri), label or str(id_)) for iri, id_, label, _ in rows])
+    unique = unique_names([(str(iri), label or str(id_)) for iri, id_, label, _ in rows])
     ids = {str(iri): str(id_) for iri, id_, *_ in rows}
     shown = _shown(unique, ids)
     return Models((i, ModelInfo(i, Ref(unique[i], i), ids[i], shown[i])) for i in ids)
@@ -229,17 +230,6 @@ def _names(tasks: list[tuple[str, str, str | None, str | None]]) -> list[tuple[s
         several = len(sizes[label][version]) > 1 and size is not None
         names.append((iri, f"{name}-{size}" if several else name))
     return names
-
-
-def _unique(labelled: list[tuple[str, str]]) -> dict[str, str]:
-    """Make labels unique: the end of the IRI is appended to a label that several IRIs share."""
-    holders: dict[str, set[str]] = defaultdict(set)
-    for iri, label in labelled:
-        holders[label].add(iri)
-    return {
-        iri: label if len(holders[label]) == 1 else f"{label} [{iri.rpartition('/')[2]}]"
-        for iri, label in labelled
-    }
 
 
 COLUMN = "model"

@@ -15,6 +15,8 @@ import re
 import secrets
 import time
 import uuid
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -33,6 +35,20 @@ def slug(name: str) -> str:
     if safe == name and name:
         return name
     return f"{safe[:80]}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+
+
+def unique_names(labelled: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Name IRIs, given with labels: a label that several have is followed by the end of the IRI.
+
+    >>> unique_names([("m/a", "A"), ("m/b", "B"), ("n/b", "B")])
+    {'m/a': 'A', 'm/b': 'B [b]', 'n/b': 'B [b]'}
+    """
+    names = dict(labelled)
+    uses = Counter(names.values())
+    return {
+        iri: label if uses[label] == 1 else f"{label} [{iri.rpartition('/')[2]}]"
+        for iri, label in names.items()
+    }
 
 
 def new_id() -> str:

@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kgbench.analysis.run_totals import totals
+from kgbench.config.specs import model_setup
 from kgbench.engine import planning, run, run_to_continue
 from kgbench.errors import ModelSpecError, StoreError, TaskError
 from kgbench.execution.pools import executor
 from kgbench.model import Outcome
-from kgbench.record import reading
+from kgbench.record import accounts, reading
 from kgbench.record.recorder import Recorder
 from kgbench.store import open_store
 from kgbench.tasks import catalogue
@@ -91,6 +93,25 @@ def test_same_command_continues_and_calls_nothing_twice(loopback):
     assert more.complete == 3
     assert more.calls == len(server.ledger) - asked
     assert len(runs) == 1
+
+
+def test_a_label_may_name_another_model_in_a_later_session():
+    """Two models with one label have task executions, counts and rows of their own."""
+    plan = plan_of("baseline:silent", iterations=2, labels=LABELS[:1])
+    setups = [model_setup(spec, "Same") for spec in ("baseline:oracle", "baseline:silent")]
+    with open_store("memory:") as store:
+        for setup in (*setups, setups[0]):
+            done = hold(store, replace(plan, models=(setup,)))
+        (found,) = reading.runs(store)
+        executions = reading.executions(store, found.graph)
+        counted = accounts.progress(store, [found.graph])[found.iri]
+        answers = {name: used["answers"] for name, used in totals(store, found)["models"].items()}
+
+    assert (done.before, done.calls) == (2, 0)
+    assert len({execution.iri for execution in executions}) == len(executions) == 2
+    assert sum(states["complete"] for states in counted.values()) == 4
+    ends = [setup.iri.rpartition("/")[2] for setup in setups]
+    assert answers == {f"Same [{end}]": 2 for end in ends}
 
 
 def test_executor_that_is_given_ends_with_the_session():

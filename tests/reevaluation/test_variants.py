@@ -80,7 +80,7 @@ def with_seen(store):
     last = reading.passes(store, run)[-1]
     for execution in reading.executions(store, run.graph):
         for dialogue, infos in reading.execution_infos(store, last.graph, execution):
-            yield command(answer_on_variants(dialogue, "c", "m", "t", infos))
+            yield command(answer_on_variants(dialogue, "c", ("m", "m"), "t", infos))
 
 
 def test_the_pass_conforms_and_changes_no_other(store):

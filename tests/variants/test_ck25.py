@@ -79,7 +79,7 @@ def test_published_answers_on_variants(cases, external_data):
         path = external_data / "text2sparql-2025" / "results" / system / "ck25_answers.json"
         given = {one["qname"]: one["query"] for one in json.loads(path.read_text("utf-8"))}
         answers += [
-            answer_on_variants(f"{system} {key}", key, system, "ck25", verdict.infos)
+            answer_on_variants(f"{system} {key}", key, (system, system), "ck25", verdict.infos)
             for key, verdict in outcomes(cases, given).items()
         ]
     found = counts(answers)

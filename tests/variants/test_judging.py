@@ -16,6 +16,7 @@ from kgbench.rdf import canonical_json, digest
 from kgbench.reevaluation.variant_outcomes import (
     SUSPECT,
     answer_on_variants,
+    command,
     counts,
     mark_suspects,
     suspects,
@@ -242,7 +243,7 @@ def seen(model, query, columns, outcome="accident", dialogue=None):
         "witness": {"variant": "shuffled-2", "reason": "rows"},
     }
     name = dialogue or f"https://e.org/run/r/{model}/t/0"
-    return answer_on_variants(name, "case", model, "task", infos)
+    return answer_on_variants(name, "case", (model, model), "task", infos)
 
 
 def test_a_reference_is_suspect_where_models_agree_against_it():
@@ -263,6 +264,16 @@ def test_a_reference_is_suspect_where_models_agree_against_it():
         **{str(kind): 0 for kind in VariantOutcome if kind != "wrong"},
         SUSPECT: 1,
     }
+
+
+def test_models_with_one_label_count_apart():
+    """Answers count by the name of a model in tables; a command names it by its label."""
+    infos = {"variantOutcome": "holds"}
+    of_models = [
+        answer_on_variants("d", "case", (f"Same [{end}]", "Same"), "task", infos) for end in "ab"
+    ]
+    assert [row["holds"] for row in counts(of_models).values()] == [1, 1]
+    assert "--model Same --variants" in command(of_models[0])
 
 
 def test_the_variants_of_a_case_survive_json():

@@ -251,19 +251,16 @@ def _refer_to_long_prompts(talks: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(one: Mapping[str, Any], page: str) -> dict[str, Any]:
-    judged = [*(v for round_ in one["rounds"] for v in round_["verdicts"]), *one["whole"]]
-    main = one["main"]
-    scores = [dict(found.verdict.scores) for found in judged]
+    verdict = None if one["result"] is None else one["result"].verdict
+    scores = {} if verdict is None or one["main"] is None else dict(verdict.scores)
     return {
         "page": page,
         "place": one["place"],
         "iteration": one["iteration"] or "?",
         "case": one["case"] or "",
         "answers": sum(round_["turn"].answer is not None for round_ in one["rounds"]),
-        "outcome": judged[-1].verdict.outcome if judged else "not judged",
-        "score": None
-        if main is None
-        else next((scored[main.name] for scored in scores if main.name in scored), None),
+        "outcome": "not judged" if verdict is None else verdict.outcome,
+        "score": scores.get(one["main"].name) if scores else None,
     }
 
 

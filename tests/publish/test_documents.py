@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
+from kgbench.analysis.dialogues import RoundView, VerdictView
+from kgbench.pages import verdicts
 from kgbench.publish import execution_pages, pages
 from kgbench.publish.checks import check
 from kgbench.publish.selection import unused_declarations
@@ -108,3 +110,23 @@ def test_a_publication_has_the_classes_of_its_tasks(site):
     classes = {q.subject for q in store.quads_for_pattern(None, kind, ox.NamedNode(KGB.TaskClass))}
     asked = {q.object for q in store.quads_for_pattern(None, ox.NamedNode(KGB.taskClass), None)}
     assert classes == asked != set()
+
+
+def test_lists_of_dialogues_have_the_verdict_that_counts():
+    """Outcome and score in a list are those of the first pass, whatever later passes say."""
+    first, later = (
+        verdicts.grouped(VerdictView("", "", 0, outcome, scores, ()), verdicts.NONE)
+        for outcome, scores in (("timeout", ()), ("scored", (("f1", 1.0),)))
+    )
+    turn = RoundView(0, "prompt", None, (), "answer", None, None)
+    row = execution_pages._row(
+        {
+            **dict.fromkeys(("place", "iteration", "case")),
+            "rounds": [{"turn": turn, "verdicts": [first, later]}],
+            "whole": [],
+            "result": first,
+            "main": verdicts.Measure("", "f1", 0.0, 1.0, None, None),
+        },
+        "",
+    )
+    assert (row["outcome"], row["score"]) == ("timeout", None)

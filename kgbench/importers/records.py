@@ -34,6 +34,7 @@ _ROUND = re.compile(r"0|[1-9][0-9]{0,5}")
 _ROUND_PREFIX = re.compile(r"(0|[1-9][0-9]{0,5})_(.+)", re.DOTALL)
 _AGGREGATION_PREFIX = re.compile(r"(meanExt|mean|max|last)_(.+)", re.DOTALL)
 _ROLES = ("prompt", "response")
+_GREATEST = 1e100  # score; deviations and tests need the sum of its squares
 _SCORE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # as the shapes require
 _CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # as the shapes require
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -268,7 +269,7 @@ class _Reader:
                 number = float(value)
             except OverflowError:
                 number = math.inf
-            if not math.isfinite(number):
+            if not abs(number) <= _GREATEST:
                 raise self.refused(f"{field}.{name}", "is too large")
             if _SCORE_NAME.fullmatch(name) is None:
                 raise self.refused(f"{field}.{name}", "has characters not allowed in scores")

@@ -92,6 +92,7 @@ def test_generation_is_told_from_the_fields(record: dict[str, Any], generation: 
         ("scores", {"f1": True}, r"scores\.f1 is not a number"),
         ("scores", {"f1": 10**400}, r"scores\.f1 is too large"),
         ("scores", {"f1": float("inf")}, r"scores\.f1 is too large"),
+        ("scores", {"f1": -1e200}, r"scores\.f1 is too large"),
         ("scores", {"0": {"f1": 1}, "f1": 1}, r"scores\.f1 is not an object although others are"),
         ("scores", {"0": {"f1": []}}, r"scores\.0\.f1 is not a number"),
         ("scores", {"3": {"f1": 1}}, r"scores\.3 is a round, but there are only 1"),

@@ -157,7 +157,7 @@ def _wilson(values: Histogram, low: float, high: float) -> Interval:
     spread = mean * (1 - mean)
     if set(values.counts) <= {low, high}:
         effective, quantile = float(values.n), normal_quantile()
-    elif values.variance == 0:
+    elif values.variance == 0 or not spread:  # values may differ from an end by rounding
         return constant_interval(values.mean, values.n, low, high)
     else:
         effective = values.n * spread / (values.variance / width**2)

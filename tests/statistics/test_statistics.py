@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -117,6 +117,7 @@ def test_interval_of_one_or_equal_values():
 shares = st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.999, 1.0]), min_size=2, max_size=30)
 
 
+@example([1.0, 1 - 2**-53], Bounds(0.0, 1.0))  # the mean is 1.0
 @given(shares, st.sampled_from([Bounds(0.0, 1.0), Bounds(-1.0, 1.0), Bounds(0.0, None), Bounds()]))
 def test_intervals_of_scores_stay_in_their_range(values, bounds):
     """An interval contains its mean and stays in the declared range, or else that of the data."""

@@ -25,6 +25,7 @@ DIFFERENCE_NOTE = (
     "scores (Wilson 1927; Newcombe 1998)."
 )
 _SAMPLES, _SEED = 2_000, 0
+_DIGITS = 12  # of values on the scale from 0 to 1; others differ by rounding
 
 
 class Interval(NamedTuple):
@@ -155,9 +156,10 @@ def _wilson(values: Histogram, low: float, high: float) -> Interval:
     width = high - low
     mean = (values.mean - low) / width
     spread = mean * (1 - mean)
-    if set(values.counts) <= {low, high}:
+    kinds = {round((value - low) / width, _DIGITS) for value in values.counts}
+    if kinds <= {0.0, 1.0}:
         effective, quantile = float(values.n), normal_quantile()
-    elif values.variance == 0 or not spread:  # values may differ from an end by rounding
+    elif len(kinds) == 1:
         return constant_interval(values.mean, values.n, low, high)
     else:
         effective = values.n * spread / (values.variance / width**2)

@@ -200,7 +200,8 @@ class TTest(NamedTuple):
 def t_test(first: Histogram, second: Histogram) -> TTest | None:
     """Run Student's two-sample test with equal variances (``scipy.stats.ttest_ind``).
 
-    ``None`` where a side is empty, both have one value, or both are the same constant.
+    ``None`` where a side is empty, both have one value, or both are the same constant, apart from
+    rounding.
     """
     if not first.n or not second.n or first.n + second.n <= 2:  # noqa: PLR2004 - two means estimated
         return None
@@ -228,9 +229,9 @@ def _difference(first: Histogram, second: Histogram) -> float:
 
 
 def _test(difference: float, error: float, freedom: float) -> TTest | None:
+    if max(abs(difference), error) <= ROUNDING:
+        return None
     if error == 0:
-        if difference == 0:
-            return None
         certain = math.copysign(math.inf, difference)
         return TTest(difference, certain, freedom, 0.0, Interval(difference, difference))
     half = half_width(error, freedom)

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -117,7 +117,6 @@ def test_interval_of_one_or_equal_values():
 shares = st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.999, 1.0]), min_size=2, max_size=30)
 
 
-@example([1.0, 1 - 2**-53], Bounds(0.0, 1.0))  # the mean is 1.0
 @given(shares, st.sampled_from([Bounds(0.0, 1.0), Bounds(-1.0, 1.0), Bounds(0.0, None), Bounds()]))
 def test_intervals_of_scores_stay_in_their_range(values, bounds):
     """An interval contains its mean and stays in the declared range, or else that of the data."""
@@ -125,6 +124,15 @@ def test_intervals_of_scores_stay_in_their_range(values, bounds):
     low = 0.0 if bounds.low is None else bounds.low
     assert low <= found.low <= Histogram.of(values).mean + 1e-12
     assert Histogram.of(values).mean - 1e-12 <= found.high <= 1.0
+
+
+@pytest.mark.parametrize("values", [(1.0, 1 - 2**-53), (0.3, 0.1 + 0.2), (0.0, 1.0, 1 - 2**-53)])
+def test_rounding_is_no_deviation(values):
+    """Values that differ by rounding have the interval of equal ones, and no test."""
+    rounded = [round(value, 12) for value in values]
+    found = score_interval(Histogram.of(values), Bounds(0.0, 1.0))
+    assert found == pytest.approx(score_interval(Histogram.of(rounded), Bounds(0.0, 1.0)))
+    assert paired_test(a - b for a, b in zip(values, rounded, strict=True)) is None
 
 
 @given(shares, shares)

@@ -38,7 +38,8 @@ from kgbench.errors import QueryError
 from kgbench.rdf.declared import shipped
 from kgbench.scores import catalogue
 from kgbench.scores.catalogue import display_names
-from kgbench.scores.declared import ScoreSet, check_selectors, score_set, without_results
+from kgbench.scores.declared import ScoreSet, check_selectors, without_results
+from kgbench.scores.declared import score_set as find_set
 from kgbench.scores.reading import BY_TASK, CHOOSING, Score, histograms
 from kgbench.scores.selection import Selection
 from kgbench.scores.selectors import common_note, common_tasks
@@ -81,17 +82,19 @@ class Standing:
         """The (weighted) mean over scores of the mean over dialogues; ``None`` without scores."""
         if self.weights is None:
             return mean(part.mean for part in self.parts.values() if part.mean is not None)
-        return None if (mixed := self._mixture(self.weights)) is None else mixed[0]
+        return self._mixed[0]
 
     @cached_property
     def sd(self) -> float | None:
         """The deviation of all values, with the same weights as the score where it has weights."""
         if self.weights is None:
             return self.pooled.sd
-        return None if (mixed := self._mixture(self.weights)) is None else mixed[1]
+        return self._mixed[1]
 
-    def _mixture(self, weights: Mapping[Score, Fraction]) -> tuple[float, float] | None:
-        return mixture((part, weights[score]) for score, part in self.parts.items())
+    @cached_property
+    def _mixed(self) -> tuple[float, float] | tuple[None, None]:
+        weights = self.weights or {}
+        return mixture((part, weights[s]) for s, part in self.parts.items()) or (None, None)
 
     @cached_property
     def pooled(self) -> Histogram:
@@ -150,16 +153,16 @@ def standings(
         all_standings.append(
             Standing(model, parts_of_model, errors_of_models[model], weights, complete)
         )
-    return sorted(all_standings, key=_order, reverse=True)
-
-
-def _order(standing: Standing) -> tuple[bool, float]:
-    return standing.complete, -inf if standing.score is None else standing.score
+    return sorted(
+        all_standings,
+        key=lambda each: (each.complete, -inf if each.score is None else each.score),
+        reverse=True,
+    )
 
 
 def parts_of_set(store: Store, _: Selection, arguments: Arguments) -> dict[str, list[Score]]:
     """Return the scores behind a leaderboard, by task."""
-    combined = score_set(arguments["set"], arguments["declared"]).at(arguments["round"])
+    combined = find_set(arguments["set"], arguments["declared"]).at(arguments["round"])
     tasks = catalogue.tasks(store)
     parts: dict[str, list[Score]] = {}
     for score in combined.scores(tasks, catalogue.metrics(store)):
@@ -177,18 +180,15 @@ def standings_table(
 ) -> Table:
     """Make the leaderboard over a score set (default: the main metric of every task).
 
-    The score of a model is the mean, over the scores of the set, of the mean over dialogues;
-    the deviation is that of all values together. In a set with groups both are weighted (see
-    :class:`~kgbench.scores.declared.ScoreSet`). Failed dialogues have no score and are
-    counted separately; ``unreadable`` is the share of dialogues whose answer was empty or did not
-    parse. ``of`` are the :func:`standings`, if they are known. With ``common``, only tasks count
-    that all models with scores were scored on. Raises :class:`~kgbench.errors.QueryError` where
-    there are none.
+    The score of a model is the mean, over the scores of the set, of the mean over dialogues; the
+    deviation is that of all values together. In a set with groups both are weighted (see
+    :class:`~kgbench.scores.declared.ScoreSet`). Failed dialogues have no score and are counted
+    separately; ``unreadable`` is the share of dialogues whose answer was empty or did not parse.
+    ``of`` are the :func:`standings`, if they are known, and ``common`` is as there.
     """
-    combined = combined or score_set("main")
+    combined = combined or find_set("main")
     tasks, models = catalogue.tasks(store), catalogue.models(store)
-    if of is None:
-        of = standings(store, selection, combined, tasks, common=common)
+    of = of or standings(store, selection, combined, tasks, common=common)
     scored = {score for standing in of for score in standing.parts}
     present = {score.task for score in scored}
     placed = ranks([standing.score if standing.complete else None for standing in of])
@@ -251,10 +251,7 @@ def _judged(parts: Mapping[Score, Histogram], task: str) -> int:
 
 def _notes(all_standings: list[Standing], scores: int) -> Iterable[str]:
     if any(standing.parts and not standing.complete for standing in all_standings):
-        yield (
-            f"Models without all {scores} scores are not ranked: a mean over fewer is not "
-            f"comparable."
-        )
+        yield f"Models without all {scores} scores are not ranked: their means are not comparable."
     left_out = {
         "without a complete answer": sum(standing.errors.failed for standing in all_standings),
         "not judged yet (kgbench reevaluate judges them)": sum(
@@ -315,7 +312,7 @@ def leaderboard(
     >>> [(row["rank"], row["model"]) for row in results.leaderboard()]
     [(1, 'baseline:oracle'), (2, 'baseline:noisy?rate=0.6&seed=7')]
     """
-    combined = score_set(set, declared).at(round)
+    combined = find_set(set, declared).at(round)
     if published and common:
         raise QueryError("printed scores are means over all tasks: leave out --common")
     if not significance and test is None:
@@ -347,7 +344,8 @@ def published_sets() -> dict[tuple[str, str], tuple[str, str]]:
 def with_published(table: Table, suite: str, score_set: str, shown: Mapping[str, str]) -> Table:
     """Add the printed scores of models that a leaderboard lacks, and rank all models again.
 
-    ``shown`` are the display names of the store's models, by their names in the table. Raises
+    Printed scores are over all tasks of the set, so models with fewer have no rank. ``shown`` are
+    the display names of the store's models, by their names in the table. Raises
     :class:`~kgbench.errors.QueryError` if no paper prints scores of this suite (IRI) and set.
     """
     sets = published_sets()
@@ -358,21 +356,20 @@ def with_published(table: Table, suite: str, score_set: str, shown: Mapping[str,
             f"'{score_set}'; --published goes with {' or '.join(known)}"
         )
     name, source = sets[suite, score_set]
+    every_task = len({selector.glob for selector in find_set(score_set).every_selector})
     here = {shown.get(str(model), str(model)) for model in table.column("model")}
     rows: list[dict[str, Value]] = [{**row, "source": "this store"} for row in table.records()]
     for printed in printed_rows(name):
         if printed["model"] not in here:
-            values: dict[str, Value] = {
-                "model": printed["model"],
-                "score": float(printed["score"]),
-                "sd": float(printed["sd"]),
-                "source": "published",
-            }
-            rows.append(values)
+            score, sd = (float(printed[column]) for column in ("score", "sd"))
+            rows.append(
+                {"model": printed["model"], "score": score, "sd": sd, "source": "published"}
+            )
 
     def counted(row: Mapping[str, Value]) -> float | None:
-        complete = row["source"] == "published" or row["rank"] is not None
-        return float(str(row["score"])) if complete else None
+        printed = row["source"] == "published"
+        counts = printed or (row["rank"] is not None and int(str(row["tasks"])) >= every_task)
+        return float(str(row["score"])) if counts else None
 
     rows.sort(key=lambda row: (counted(row) is None, -(counted(row) or 0.0)))
     places = ranks([counted(row) for row in rows])
@@ -381,7 +378,11 @@ def with_published(table: Table, suite: str, score_set: str, shown: Mapping[str,
         (*table.columns, SOURCE),
         [{**row, "rank": place} for row, place in zip(rows, places, strict=True)],
         queries=table.queries,
-        notes=(*table.notes, f"Published: {source}; printed with two decimals, no intervals."),
+        notes=(
+            *table.notes,
+            f"Only models with all {every_task} tasks have ranks; tests leave out printed scores.",
+            f"Published: {source}; printed with two decimals, no intervals.",
+        ),
         context={**table.context, "published": True},
     )
 

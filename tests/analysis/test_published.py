@@ -41,6 +41,7 @@ OWN = Table(
         (None, "partial", 0.99, 0.0, 10, 1, 0, 0, 0.0),
     ),
 )
+NARROWED = Table("Leaderboard", COLUMNS, ((1, "mine", 0.99, 0.1, 20, 1, 0, 0, 0.0),))
 NAMES = {"gpt-4o": "ChatGPT 4o"}
 
 
@@ -85,6 +86,8 @@ def test_a_new_model_stands_among_the_published_ones():
     assert list(rows)[-1] == "partial"
     assert rows["partial"]["rank"] is None
     assert "table 6" in table.notes[-1]
+    narrowed = with_published(NARROWED, SUITE, "swj-published", NAMES)
+    assert narrowed.records()[-1]["rank"] is None
 
 
 def test_scores_that_nobody_printed_are_refused():

@@ -110,6 +110,8 @@ def find_comparison(name: str = "turtle-jsonld", file: Path | None = None) -> Fo
         declared.required(node, KGB.firstFormat),
         declared.required(node, KGB.secondFormat),
     )
+    if formats[0] == formats[1]:
+        raise ResourceError(f"{declared.file}: both formats of {node} are called '{formats[0]}'")
     return FormatComparison(name, declared.required(node, RDFS.label), formats, tuple(pairs), file)
 
 

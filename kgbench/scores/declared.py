@@ -155,6 +155,8 @@ def score_set(name: str, file: Path | None = None) -> ScoreSet:
     source = read_declarations(file, "leaderboard.ttl", "compass.ttl")
     node = source.named(KGB.ScoreSet, name)
     has_axes = bool(source.objects(node, KGB.axis))
+    if has_axes and source.objects(node, KGB.scoreSelector):
+        raise ResourceError(f"{source.file}: {node} has axes and selectors: leave one out")
     grouped = source.parts(node, KGB.axis, SKOS.notation) if has_axes else {}
     return ScoreSet(
         name=name,

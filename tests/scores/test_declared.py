@@ -71,6 +71,13 @@ def test_own_declarations_are_read(tmp_path):
         (GROUPS, "2.0", '"1/0"', "<.*weight> of .* cannot be '1/0'"),
         (GROUPS, "2.0", "0.0", "<.*weight> of .* cannot be '0': a weight is a positive"),
         (GROUPS, '"B"', '"A"', "has two <.*axis> called 'A'"),
+        (
+            GROUPS,
+            "kgb:axis <urn:a>",
+            "kgb:scoreSelector <urn:s> ; kgb:axis <urn:a>",
+            "<urn:g> has axes and selectors: leave one out",
+        ),
+        (FORMATS, '"Y"', '"X"', "both formats of <urn:f> are called 'X'"),
         (FORMATS, '"B"', '"A"', "has two <.*formatPair> called 'A'"),
         (FORMATS, '"B"', '"All tasks"', "has a pair called 'All tasks', as a column"),
         (FORMATS, "; kgb:formatPair <urn:p> , <urn:q>", "", "has no <.*formatPair>"),

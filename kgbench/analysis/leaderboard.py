@@ -315,7 +315,7 @@ def leaderboard(
     combined = find_set(set, declared).at(round)
     if published and common:
         raise QueryError("printed scores are means over all tasks: leave out --common")
-    if not significance and test is None:
+    if not (significance or test or estimand):
         table = standings_table(store, selection, combined, common=common)
     else:
         from kgbench.analysis.leaders import leaders  # its estimators take time to import

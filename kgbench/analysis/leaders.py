@@ -31,6 +31,7 @@ from kgbench.analysis.ranking import (
     rank_ranges,
     significantly_worse,
 )
+from kgbench.analysis.registry import OptionRefused
 from kgbench.errors import QueryError
 from kgbench.scores import catalogue
 from kgbench.scores.declared import TESTS, ScoreSet, score_set
@@ -98,6 +99,8 @@ def leaders(
     table = standings_table(store, selection, combined, common=common, of=all_standings)
     units = _units(store, selection, weights)
     paired = test == "paired"
+    if paired and estimand not in (None, DIALOGUES):
+        raise OptionRefused("estimand", "the paired test is about dialogues as if independent")
     name = DIALOGUES if paired else check_estimand(estimand or combined.estimand or AVAILABLE)
     ranked = [standing.model for standing in all_standings if standing.complete]
     rivals = Rivals(

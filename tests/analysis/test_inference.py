@@ -165,6 +165,9 @@ def test_a_score_set_declares_its_estimand(tmp_path):
     board = opened.leaderboard(test="clustered", estimand="cases", **mine)
     assert board.context["estimand"] == "cases"
     assert opened.leaderboard(test="paired", **mine).context["estimand"] == "dialogues"
+    assert opened.leaderboard(estimand="cases", **mine).context["estimand"] == "cases"
+    with pytest.raises(QueryError, match="estimand: the paired test is about dialogues"):
+        opened.leaderboard(test="paired", estimand="cases", **mine)
     own.write_text(own.read_text().replace("estimand:tasks", "estimand:task"))
     with pytest.raises(ResourceError, match="estimand/tasks"):
         opened.leaderboard(significance=True, **mine)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from kgbench.analysis.matching import Match, Side, TaskValues
-from kgbench.analysis.registry import check_number
+from kgbench.analysis.registry import OptionRefused, check_number
 from kgbench.scores.inference import AVAILABLE, Estimand, check_estimand, find_estimand, inference
 from kgbench.scores.reading import CHOOSING, ROWS, ScoreRow
 from kgbench.statistics.clusters import FEWEST_FOR_T, Clusters
@@ -123,7 +123,9 @@ def compare(
     matches = {task: of_task.match(requested) for task, of_task in values.items()}
     target = requested.of_tasks(n for match in matches.values() for n in match.numbers_of_cases)
     inference_ = inference(target.name)
-    equal = target.clustered and margin is not None
+    equal = margin is not None
+    if equal and not target.clustered:
+        raise OptionRefused("margin", "the tests of dialogues as if independent have no margin")
 
     def row_of(name: str, several: list[Match]) -> dict[str, Value]:
         if target.clustered:
@@ -157,7 +159,7 @@ def compare(
 
 
 def _notes(matches: Mapping[str, Match], estimand: Estimand, margin: float | None) -> Iterator[str]:
-    if margin is not None and estimand.clustered:
+    if margin is not None:
         yield (
             f"p (equal) tests whether A and B differ by less than {margin:g}, from "
             f"{FEWEST_FOR_T} clusters on."

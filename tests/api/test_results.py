@@ -90,6 +90,10 @@ def test_options_are_checked_as_on_the_command_line():
         (lambda: found.leaderboard(alpha=NAN), "alpha: nan is not a finite number"),
         (lambda: found.compare(*PAIR, margin=-1), "margin: -1 is not in the range 0 upwards"),
         (lambda: found.compare(*PAIR, margin=NAN), "margin: nan is not a finite number"),
+        (
+            lambda: found.compare(*PAIR, margin=0.1, estimand="dialogues"),
+            "margin: the tests of dialogues as if independent have no margin",
+        ),
         (lambda: found.compare(*PAIR, solved=NAN), "solved: nan is not a finite number"),
         (lambda: found.items(solved=NAN), "solved: nan is not a finite number"),
         (lambda: found.compare(*PAIR, flips=True, solved=NAN), "solved: nan is not a finite"),

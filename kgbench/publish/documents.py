@@ -57,7 +57,8 @@ RUN_LEVEL = tuple(
     ox.NamedNode(iri)
     for iri in (
         *(KGB.Run, KGB.Session, KGB.Configuration, KGB.TaskExecution, KGB.Price, KGB.Batch),
-        *(PROV.SoftwareAgent, PROV.Association, KGB.EvaluationPass, KGB.Model, KGB.Suite),
+        *(PROV.SoftwareAgent, PROV.Association, KGB.EvaluationPass, KGB.GraphVariant),
+        *(KGB.Model, KGB.Suite),
     )
 )
 

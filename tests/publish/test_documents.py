@@ -13,6 +13,7 @@ from kgbench.publish.selection import unused_declarations
 from kgbench.vocab import KGB, RDF
 from tests.publish.conftest import publish
 from tests.publish.reading import dump
+from tests.support.commands import printed as command
 
 BASE, CATALOGUE, OTHER = "https://example.org/", "https://example.org/catalogue", "urn:analysis"
 STATED = """
@@ -130,3 +131,13 @@ def test_lists_of_dialogues_have_the_verdict_that_counts():
         "",
     )
     assert (row["outcome"], row["score"]) == ("timeout", None)
+
+
+def test_variants_of_a_pass_resolve(tmp_path):
+    """The variants that a pass judged on are described in the document of the pass."""
+    store, site = tmp_path / "store", tmp_path / "site"
+    chosen = ["-m", "baseline:oracle", "-t", "Text2SparqlWorld-natural-1", "--iterations", "1"]
+    command("run", "--store", store, *chosen)
+    command("reevaluate", "--store", store, "--variants", "2", "--seed", "1")
+    publish(store, site)
+    assert wrong(site) == []

@@ -108,7 +108,7 @@ def _state(
     complete = sum(entry["complete"] for entry in counts.values())
     open_ = sum(entry["open"] for entry in counts.values())
     # The last session may have planned less than earlier ones held.
-    planned = max(int(sessions[-1][4] or 0) if sessions else 0, complete + open_)
+    planned = max(int(sessions[-1][4] or 0), complete + open_) if sessions else complete
     invalid = sum(entry["invalid"] for entry in counts.values())
     unrepeated = invalidation.unrepeated(store, run.graph) if invalid else 0
     return {

@@ -36,13 +36,13 @@ from kgbench.connectors.bodies import (
     text_of,
     total,
 )
-from kgbench.connectors.calls import outcome_of
+from kgbench.connectors.calls import ended
 from kgbench.connectors.declared import Declaration, sampling
 from kgbench.connectors.sdk import Sdk
 from kgbench.connectors.servers import Address, Service
 from kgbench.errors import ProviderError, ProviderRefused, ProviderTimeout
 from kgbench.model import Json, ModelSetup, Reply, Request, Usage
-from kgbench.tools.wording import parsed_arguments, with_calls
+from kgbench.tools.wording import parsed_arguments
 
 PATH = "/v1/messages"
 _NO_TEXT = ("thinking", "redacted_thinking", "tool_use")  # types of blocks
@@ -240,7 +240,8 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     if response.get("content") is None:
         raise NoAnswer("no content", body)
     blocks = parts_of(response["content"])
-    text = with_calls(
+    text, outcome = ended(
+        reason,
         text_in(block for block in blocks if block.get("type") not in _NO_TEXT),
         [
             call(block.get("name"), block.get("input"), block.get("id"))
@@ -255,7 +256,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         finish_reason=reason,
         request_id=request_id or text_of(response.get("id")),
         reasoning="\n\n".join(filter(None, (text_of(b.get("thinking")) for b in blocks))) or None,
-        outcome=outcome_of(reason, content=bool(text)),
+        outcome=outcome,
         state=_state(blocks),
     )
 

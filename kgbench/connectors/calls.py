@@ -40,6 +40,8 @@ from kgbench.net.limits import (
 )
 from kgbench.rdf.declared import shipped
 from kgbench.secrets import SecretDetector, detector, scrub
+from kgbench.tool_calls import ToolCall
+from kgbench.tools.wording import with_calls
 from kgbench.vocab import DCTERMS, KGB, RDFS, SH, SKOS
 
 _YEAR = 365 * 86400.0
@@ -60,6 +62,7 @@ class Meaning(StrEnum):
     """What a sign means. Failures and timeouts are retried, rejected requests are not."""
 
     SCORED = "scored"
+    UNREADABLE_CALL = "unreadable-call"
     TRUNCATED = "truncated"
     REFUSED = "refused"
     CONTEXT_TOO_LONG = "context-too-long"
@@ -84,10 +87,6 @@ class Sign(NamedTuple):
     sources: tuple[str, ...]
     date: str
 
-    def has(self, word: str) -> bool:
-        """Return whether ``word`` is one of the words of this row."""
-        return word.casefold() in map(str.casefold, self.words)
-
     def is_said(self, message: str) -> bool:
         """Return whether ``message`` has one of the patterns of this phrase."""
         return any(re.search(word, message, re.IGNORECASE) for word in self.words)
@@ -95,6 +94,7 @@ class Sign(NamedTuple):
 
 _OUTCOMES = {
     Meaning.SCORED: None,
+    Meaning.UNREADABLE_CALL: None,
     Meaning.TRUNCATED: Outcome.TRUNCATED,
     Meaning.REFUSED: Outcome.REFUSED,
 }
@@ -103,48 +103,58 @@ _OUTCOMES = {
 @cache
 def signs() -> tuple[Sign, ...]:
     """Return the rows of the table; phrases are in their order."""
-    declared = shipped("queries", "replies.ttl")
-    nodes = declared.instances(KGB.ReplySign)
-    nodes.sort(key=lambda node: declared.read(node, SH.order, int) or 0)
+    table = shipped("queries", "replies.ttl")
+    nodes = table.instances(KGB.ReplySign)
+    nodes.sort(key=lambda node: table.read(node, SH.order, int) or 0)
     return tuple(
         Sign(
-            Kind(declared.required(node, KGB.signKind)),
-            (*declared.texts(node, SKOS.notation), *declared.texts(node, SH.pattern)),
-            Meaning(declared.required(node, KGB.signMeaning)),
-            declared.text(node, KGB.mayBeEmpty) == "true",
-            declared.text(node, RDFS.comment),
-            tuple(declared.texts(node, DCTERMS.source)),
-            declared.required(node, DCTERMS.date),
+            Kind(table.required(node, KGB.signKind)),
+            (*table.texts(node, SKOS.notation), *table.texts(node, SH.pattern)),
+            Meaning(table.required(node, KGB.signMeaning)),
+            table.text(node, KGB.mayBeEmpty) == "true",
+            table.text(node, RDFS.comment),
+            tuple(table.texts(node, DCTERMS.source)),
+            table.required(node, DCTERMS.date),
         )
         for node in nodes
     )
 
 
-def outcome_of(reason: str | None, *, content: bool) -> Outcome | None:
-    """Return the outcome of an answer that ended for ``reason`` with or without ``content``.
+def ended(
+    reason: str | None, text: str, calls: Sequence[ToolCall], said: str = ""
+) -> tuple[str, Outcome | None]:
+    """Return the text of an answer, with its tool calls, and its outcome, by ``reason``.
 
+    A call that the provider could not read is a malformed one, with what is ``said`` about it.
     Without a reason, which some servers leave out, content is an answer. Raises
     :class:`~kgbench.errors.ProviderError` if the answer must not be judged.
     """
+    sign = declared(Kind.ENDING, reason or "")
+    if sign is not None and sign.meaning is Meaning.UNREADABLE_CALL and not calls:
+        calls = [ToolCall("", said, malformed=f"the provider could not read the call ({reason})")]
+    text = with_calls(text, calls)
     if not reason:
-        if not content:
+        if not text:
             raise ProviderError("the response has neither content nor a reason of its ending")
-        return None
-    sign = _by_word(Kind.ENDING).get(reason.casefold())
+        return text, None
     if sign is None:
         raise ProviderError(
             f"the answer ended for the reason '{reason}', which is not declared: it is not judged"
         )
     if sign.meaning not in _OUTCOMES:
         raise ProviderError(f"the answer ended for the reason '{reason}': it is not judged")
-    if not content and not sign.may_be_empty:
+    if not text and not sign.may_be_empty:
         raise ProviderError(f"the answer ended for the reason '{reason}' without content")
-    return _OUTCOMES[sign.meaning]
+    return text, _OUTCOMES[sign.meaning]
 
 
-def is_block(reason: str) -> bool:
-    """Return whether ``reason`` is declared as one for which a provider blocks prompts."""
-    return reason.casefold() in _by_word(Kind.BLOCK)
+def declared(kind: Kind, word: str) -> Sign | None:
+    """Return the sign of a ``kind`` that has ``word``, or ``None``.
+
+    Google's compatible interface names its filter before it: ``content_filter: RECITATION``.
+    """
+    known = _by_word(kind)
+    return known.get(word.casefold()) or known.get(word.casefold().rpartition(": ")[2])
 
 
 def sign_of(said: ErrorBody, status: int | None, own_words: Sequence[str] = ()) -> Sign | None:
@@ -160,8 +170,8 @@ def sign_of(said: ErrorBody, status: int | None, own_words: Sequence[str] = ()) 
     for word in own_words:
         message = message.replace(word, "")
     if not said.is_excerpt:
-        for sign in _of_kind(Kind.PHRASE):
-            if sign.is_said(message):
+        for sign in signs():
+            if sign.kind is Kind.PHRASE and sign.is_said(message):
                 return sign
     failed = status is not None and status >= 400  # noqa: PLR2004
     general = [_by_word(Kind.STATUS).get(str(status if failed else said.status))]
@@ -202,13 +212,9 @@ def error_of(
     return error
 
 
-def _of_kind(kind: Kind) -> Sequence[Sign]:
-    return [sign for sign in signs() if sign.kind is kind]
-
-
 @cache
 def _by_word(kind: Kind) -> dict[str, Sign]:
-    return {word.casefold(): sign for sign in _of_kind(kind) for word in sign.words}
+    return {word.casefold(): sign for sign in signs() if sign.kind is kind for word in sign.words}
 
 
 _SHORTEST_KEY = 16  # characters; shorter values are placeholders for servers without keys
@@ -327,7 +333,8 @@ class Caller:
         """Return a refused reply if an error means one, else raise the error that it means."""
         sign = self.sign(said, status)
         if sign is not None and sign.meaning is Meaning.REFUSED:
-            reason = next((code for code in said.codes if sign.has(code)), said.message)
+            codes = (code for code in said.codes if declared(Kind.CODE, code) is sign)
+            reason = next(codes, said.message)
             refused = Reply("", finish_reason=reason, request_id=request_id)
             return self.clean(replace(refused, outcome=Outcome.REFUSED))
         advice = f" ({sign.advice})" if sign is not None and sign.advice else ""

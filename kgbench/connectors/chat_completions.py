@@ -23,10 +23,9 @@ from kgbench.connectors.bodies import (
     text_of,
     written,
 )
-from kgbench.connectors.calls import outcome_of
+from kgbench.connectors.calls import Kind, Meaning, declared, ended
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
-from kgbench.tools.wording import with_calls
 
 PATH = "chat/completions"
 
@@ -101,13 +100,13 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     choice = mapping(choices[0])
     if choice.get("error"):
         raise NoAnswer("an error in its choice", choice["error"])
-    message = mapping(choice.get("message"))
-    if not message:
+    message, reason = mapping(choice.get("message")), reason_of(choice.get("finish_reason"))
+    sign = declared(Kind.ENDING, reason or "")
+    # Google's compatible interface refuses without a message.
+    if not message and (sign is None or sign.meaning is not Meaning.REFUSED):
         raise NoAnswer("a choice without a message", body)
-    reason = reason_of(choice.get("finish_reason"))
     content, refusal = _content(message.get("content")), _refusal(message)
-    text = with_calls(content or refusal or "", _calls(message))
-    outcome = outcome_of(reason, content=bool(text))
+    text, outcome = ended(reason, content or refusal or "", _calls(message))
     return Reply(
         text=text,
         usage=_usage(mapping(mapping(body).get("usage"))),

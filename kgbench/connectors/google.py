@@ -27,7 +27,7 @@ from kgbench.connectors.bodies import (
     total,
     written,
 )
-from kgbench.connectors.calls import is_block, outcome_of
+from kgbench.connectors.calls import Kind, declared, ended
 from kgbench.connectors.declared import Declaration, sampling
 from kgbench.connectors.sdk import SdkConnector
 from kgbench.connectors.servers import Service
@@ -36,7 +36,7 @@ from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.net import environment
 from kgbench.secrets import scrub
 from kgbench.tool_calls import ToolCall
-from kgbench.tools.wording import parsed_arguments, with_calls
+from kgbench.tools.wording import parsed_arguments
 
 if TYPE_CHECKING:
     from google.genai.types import GenerateContentResponse
@@ -56,7 +56,6 @@ LEGACY_SAMPLING = {
     name: to for name, to in SAMPLING.items() if to in _PLAIN or to.endswith("_penalty")
 }
 
-_UNREAD = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 _KEY = {False: "output", True: "error"}  # documented keys of a functionResponse
 
 
@@ -93,14 +92,19 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
     blocked = text_of(mapping(response.get("promptFeedback")).get("blockReason"))
     if not candidates and blocked is None:
         raise NoAnswer("no candidates", body)
-    if not candidates and not is_block(blocked or ""):
+    if not candidates and declared(Kind.BLOCK, blocked or "") is None:
         raise ProviderError(f"the prompt was blocked for '{blocked}', which is not declared")
     candidate = candidates[0] if candidates else {}
     reason = reason_of(candidate.get("finishReason")) or blocked
     content = mapping(candidate.get("content"))
     if reason is None and not content:
         raise NoAnswer("a candidate without content", body)
-    text = with_calls("".join(_texts(content, thought=False)), _calls(candidate))
+    text, outcome = "", None if candidates else Outcome.REFUSED
+    if candidates:
+        said = text_of(candidate.get("finishMessage")) or ""
+        text, outcome = ended(
+            reason, "".join(_texts(content, thought=False)), _calls(content), said
+        )
     return Reply(
         text=text,
         usage=_usage(mapping(response.get("usageMetadata"))),
@@ -108,23 +112,17 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
         finish_reason=reason,
         request_id=text_of(response.get("responseId")) or request_id,
         reasoning="\n\n".join(_texts(content, thought=True)) or None,
-        outcome=outcome_of(reason, content=bool(text)) if candidates else Outcome.REFUSED,
+        outcome=outcome,
         state=_state(content),
     )
 
 
-def _calls(candidate: Mapping[str, Json]) -> list[ToolCall]:
-    """Return the calls of a candidate; a call that the API could not parse is malformed."""
-    calls = [
+def _calls(content: Mapping[str, Json]) -> list[ToolCall]:
+    return [
         call(function.get("name"), function.get("args"), function.get("id"))
-        for part in listed(mapping(candidate.get("content")).get("parts"))
+        for part in listed(content.get("parts"))
         if (function := mapping(part.get("functionCall")))
     ]
-    reason = text_of(candidate.get("finishReason"))
-    if calls or reason not in _UNREAD:
-        return calls
-    message = text_of(candidate.get("finishMessage")) or ""
-    return [ToolCall("", message, malformed=f"the provider could not read the call ({reason})")]
 
 
 def _state(content: Mapping[str, Json]) -> str | None:

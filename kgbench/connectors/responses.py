@@ -22,10 +22,9 @@ from kgbench.connectors.bodies import (
     text_of,
     written,
 )
-from kgbench.connectors.calls import outcome_of
+from kgbench.connectors.calls import ended
 from kgbench.model import Json, ModelSetup, Outcome, Reply, Request, Usage
 from kgbench.tool_calls import Tool, ToolCall
-from kgbench.tools.wording import with_calls
 
 PATH = "responses"
 
@@ -116,8 +115,7 @@ def reply(body: Json, request_id: str | None = None) -> Reply:
             *_thoughts(items, "summary"),
         ]
     )
-    text = with_calls(text or refusal, _calls(items))
-    outcome = outcome_of(cut or status, content=bool(text))
+    text, outcome = ended(cut or status, text or refusal, _calls(items))
     return Reply(
         text=text,
         usage=_usage(mapping(response.get("usage"))),

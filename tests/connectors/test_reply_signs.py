@@ -24,13 +24,18 @@ from kgbench.errors import (
 )
 from kgbench.model import ModelSetup, Outcome, Reply
 from kgbench.rdf.declared import quads
+from kgbench.tools.wording import calls
 from tests.connectors import KEYS, PATIENCE, SDKS, asked, setup_for
 from tests.support.servers.loopback import LoopbackServer
 from tests.support.servers.replies import Prepared
 from tests.support.validation import report
 
 CALLER = Caller("openai:m", 1.0)
-ANSWERS = {Meaning.SCORED: None, Meaning.TRUNCATED: Outcome.TRUNCATED}
+ANSWERS = {
+    Meaning.SCORED: None,
+    Meaning.UNREADABLE_CALL: None,
+    Meaning.TRUNCATED: Outcome.TRUNCATED,
+}
 ERRORS = {
     Meaning.CONTEXT_TOO_LONG: ContextTooLong,
     Meaning.RATE_LIMITED: RateLimited,
@@ -120,6 +125,33 @@ def test_each_declared_ending_means_the_same_everywhere(
     assert reply.text.startswith("text")  # a malformed call may follow
     if sign.may_be_empty:
         assert CALLER.reply(body(word, ""), module.reply, None).outcome is expected
+    if sign.meaning is Meaning.UNREADABLE_CALL:  # whether or not a text came with it
+        (call,) = calls(CALLER.reply(body(word, ""), module.reply, None).text)
+        assert call.malformed is not None
+
+
+@pytest.mark.parametrize("message", [{}, {"message": {"role": "assistant"}}])
+def test_an_ending_may_follow_the_name_of_a_filter(message: dict[str, Any]) -> None:
+    """Google's compatible interface names its filter, and sends no message with a refusal."""
+
+    def read(reason: str) -> Reply:
+        choice = {"index": 0, "finish_reason": reason, **message}
+        return CALLER.reply({"choices": [choice]}, chat_completions.reply, None)
+
+    assert read("content_filter: PROHIBITED_CONTENT").outcome is Outcome.REFUSED
+    for reason in ("content_filter: gone_fishing", "content_filter: OTHER"):
+        with pytest.raises(ProviderError):
+            read(reason)
+    if message:
+        (call,) = calls(read("function_call_filter: MALFORMED_FUNCTION_CALL").text)
+        assert call.malformed is not None
+
+
+@pytest.mark.parametrize("reason", [None, "stop", "length", "MALFORMED_FUNCTION_CALL"])
+def test_a_choice_without_a_message_is_no_answer(reason: str | None) -> None:
+    """Only a refusal may lack the message."""
+    with pytest.raises(ProviderError, match="a choice without a message"):
+        CALLER.reply({"choices": [{"finish_reason": reason}]}, chat_completions.reply, None)
 
 
 @BY_PROTOCOL

@@ -13,6 +13,7 @@ import concurrent.futures
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import PurePosixPath
 
 from kgbench import clock
@@ -242,11 +243,9 @@ def _catalogue(store: Store, imported: ImportedRun) -> list[str]:
     for model in imported.models.values():
         lines += _model(store, model)
 
-    def is_known(iri: str) -> bool:
-        return _holds(store, iris.catalogue, f"<{iri}> a ?kind .")
-
     tasks, undeclared = imported.tasks.values(), imported.undeclared_metrics.values()
-    return lines + descriptions(tasks, undeclared, iris, is_known)
+    holds = partial(_holds, store, iris.catalogue)
+    return lines + descriptions(tasks, undeclared, iris, holds)
 
 
 def _model(store: Store, model: ImportedModel) -> list[str]:

@@ -132,12 +132,13 @@ def descriptions(
     tasks: Collection[Task],
     undeclared: Collection[UndeclaredMetric],
     iris: Iris,
-    is_known: Callable[[str], bool],
+    holds: Callable[[str], bool],
 ) -> list[str]:
     """Return triples about every undeclared task class and metric of a run with ``tasks``.
 
-    A task class (IRI) that ``is_known`` from an earlier run keeps its description; only new metrics
-    and tasks are added.
+    ``holds`` returns whether the catalogue has a pattern. A task class that is known from an
+    earlier run keeps its description; only new metrics and tasks are added, and the main metric if
+    it had none.
     """
     lines = [line for metric in undeclared for line in _metric(metric)]
     for task_class, version in sorted({(task.task_class, task.version) for task in tasks}):
@@ -145,12 +146,14 @@ def descriptions(
         metrics = [m for m in undeclared if (m.task_class, m.version) == key]
         node = f"<{iris.mint('taskClass', task_class=task_class, version=version)}>"
         lines += [f"{node} <{KGB.metric}> <{metric.iri}> ." for metric in metrics]
-        if metrics and not is_declared(task_class, version):
-            if not is_known(node[1:-1]):
+        if not is_declared(task_class, version):
+            if not holds(f"{node} a ?kind ."):
                 lines += _task_class(node, task_class, version, metrics)
+            if metrics and not holds(f"{node} <{KGB.mainMetric}> ?main ."):
+                lines.append(f"{node} <{KGB.mainMetric}> <{_main_metric(metrics)}> .")
             class_tasks = [task for task in tasks if (task.task_class, task.version) == key]
             for name, task in _distinct_labels(class_tasks):
-                if not is_known(_labelled_task_iri(node, name)):
+                if not holds(f"<{_labelled_task_iri(node, name)}> a ?kind ."):
                     lines += _labelled_task(node, name, task)
     return lines
 
@@ -193,12 +196,7 @@ def _metric(metric: UndeclaredMetric) -> list[str]:
 def _task_class(
     node: str, task_class: str, version: str, metrics: Sequence[UndeclaredMetric]
 ) -> list[str]:
-    dialogue_metrics = [metric for metric in metrics if metric.aggregation]  # of whole dialogues
-    by_name = {metric.name: metric.iri for metric in dialogue_metrics or metrics}
-    errors = {metric.agreement_of for metric in metrics}
-    averaged = [iri for iri in by_name.values() if iri not in errors]
-    main = next((by_name[name] for name in _MAIN_METRICS if name in by_name), averaged[0])
-    rounds = 3 if dialogue_metrics else 1
+    rounds = 3 if any(metric.aggregation for metric in metrics) else 1
     definition = (
         f"The task class {task_class} {version} of LLM-KG-Bench, known from published results only."
     )
@@ -209,8 +207,16 @@ def _task_class(
         f"{node} <{RDFS.label}> {string(task_class)}@en .",
         f"{node} <{SKOS.definition}> {string(definition)}@en .",
         f"{node} <{KGB.maxRounds}> {integer(rounds)} .",
-        f"{node} <{KGB.mainMetric}> <{main}> .",
     ]
+
+
+def _main_metric(metrics: Sequence[UndeclaredMetric]) -> str:
+    """Return the main metric (IRI), that of whole dialogues if there is one."""
+    dialogue_metrics = [metric for metric in metrics if metric.aggregation]
+    by_name = {metric.name: metric.iri for metric in dialogue_metrics or metrics}
+    errors = {metric.agreement_of for metric in metrics}
+    averaged = [iri for iri in by_name.values() if iri not in errors]
+    return next((by_name[name] for name in _MAIN_METRICS if name in by_name), averaged[0])
 
 
 def _labelled_task_iri(task_class: str, label: str) -> str:

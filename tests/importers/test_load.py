@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from kgbench.errors import ImportRefused, StoreError
 from kgbench.importers.archives import ResultFile
 from kgbench.importers.llm_kg_bench import ImportedRun, read_runs
 from kgbench.importers.load import Summary, load, load_each
+from kgbench.rdf import queries
 from kgbench.record import reading
 from kgbench.record.bulk import of_dialogues
 from kgbench.store import EmbeddedStore, Iris, open_store
@@ -116,6 +118,18 @@ def test_undeclared_classes_are_described_once(store: EmbeddedStore) -> None:
         record = record_v3("Unknown", label="Unknown", parameters={"size": size}, scores=scores)
         load(store, the_run(record))
     assert_conforms(store)
+
+
+@pytest.mark.parametrize("scores", [{}, {"f1": math.nan}, {"0": {}, "mean": {}}])
+def test_a_class_without_scores_is_described(store: EmbeddedStore, scores: Any) -> None:
+    """A class without a known score is described; the first score makes its main metric."""
+    load(store, the_run(record_v3("Unknown", label="Unknown", scores=scores)))
+    assert_conforms(store)
+    assert [row["className"].value for row in queries.run(store, "list-tasks")] == ["Unknown"]
+    load(store, the_run(record_v3("Unknown", label="Unknown", scores={"f1": 1})))
+    assert_conforms(store)
+    (row, *_) = queries.run(store, "list-tasks")
+    assert row["mainMetric"].value.endswith("/Unknown/4.4/f1")
 
 
 ODD = [

@@ -91,7 +91,7 @@ def _judged(
         beside = infos.pop("published", {})
         for metric, value in whole.scores.items():
             name, aggregation = run.metrics[metric]
-            group = aggregation or ""
+            group = aggregation or name.partition("_")[0]  # an unknown aggregation
             scores.setdefault(group, {})[name.removeprefix(f"{group}_")] = value
         if of_rounds:
             infos.setdefault("last", of_rounds[-1].infos)

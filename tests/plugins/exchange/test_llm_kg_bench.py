@@ -94,6 +94,7 @@ def in_order(found):
         dialogue_v3(),
         record_v3(texts=["lone \ud800", "sur\udfffrogate\r\n"]),
         record_v3(scores={"recall": 1, "unheardOf": -0.5}),
+        dialogue_v3(scores={"0": {"f1": 0.0}, "1": {"f1": 1.0}, "median": {"f1": 0.5}}),
         {**record_v3(), "reevalOriginalTime": "2024-01-01T00:00:00", "more": {"deep": [None]}},
     ],
 )

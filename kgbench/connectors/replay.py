@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from kgbench import rdf
+from kgbench.connectors import extraction
 from kgbench.connectors.declared import Declaration, Option, read_options
 from kgbench.errors import ModelSpecError, ProviderRefused, StoreError
 from kgbench.model import ModelSetup, Outcome, Reply, Request
@@ -75,7 +76,8 @@ def open(setup: ModelSetup, timeout: float) -> Replay:  # noqa: A001, ARG001 - t
         raise ModelSpecError(f"{setup.spec}: {error}") from None
     if not rows:
         raise ModelSpecError(f"{setup.spec}: the run {run} holds no answers")
-    return Replay(setup.spec, answers(rows), by_case=options["match"] == "case")
+    recorded = answers(rows, extraction.of(setup))
+    return Replay(setup.spec, recorded, by_case=options["match"] == "case")
 
 
 class Replay:
@@ -121,8 +123,13 @@ class Replay:
         """Nothing to give back."""
 
 
-def answers(rows: Iterable[Mapping[str, Any]]) -> Answers:
-    """Return the answers in the ``rows`` of the query ``replay-answers``, by what they answer."""
+def answers(
+    rows: Iterable[Mapping[str, Any]], extract: extraction.Step = extraction.whole
+) -> Answers:
+    """Return the answers in the ``rows`` of the query ``replay-answers``, by what they answer.
+
+    Later messages of a conversation have what ``extract`` leaves of an answer.
+    """
     result = Answers()
     messages: list[str] = []
     dialogue = None
@@ -135,7 +142,7 @@ def answers(rows: Iterable[Mapping[str, Any]]) -> Answers:
         case, k = row["case"].value, int(row["round"].value)
         result.by_conversation[_conversation(case, messages)].append(reply)
         result.by_round[case, str(k)].append(reply)
-        messages = [*messages, reply.text]
+        messages = [*messages, extract(reply.text).text]
     return result
 
 

@@ -17,6 +17,8 @@ from kgbench.record import reading
 from kgbench.store import open_reader, open_store
 from tests.connectors import setup_for
 from tests.support.runs import Stop, hold, planned
+from tests.support.servers.loopback import LoopbackServer, fixed
+from tests.support.servers.openai_server import OpenAISpeech
 
 LABELS = ["RdfFriendCount-turtle-1", "RdfSyntaxFixList-turtle"]
 NOISY = "baseline:noisy?rate=0.6&seed=3"
@@ -61,6 +63,23 @@ def test_a_replayed_run_says_the_same(
     # Dialogues of one task with equal prompts may be in another order.
     assert sorted(said.values()) == sorted(again.values())
     assert any(len(one) > 1 for one in said.values())
+
+
+def test_a_replay_extracts_as_the_run_did(tmp_path: Path) -> None:
+    """With the extraction of the run, later rounds follow what was extracted."""
+    place, extraction = str(tmp_path / "store"), "extraction=think-block/1"
+    with (
+        LoopbackServer(OpenAISpeech(), answer=fixed("<think>Hm.</think>No.")) as server,
+        open_store(place) as store,
+    ):
+        hold(store, planned(LABELS[1], f"openai:m@{server.url}?{extraction}", iterations=1))
+        (run,) = reading.runs(store)
+    plan = planned(LABELS[1], f"replay:{run.id}?store={place}&{extraction}", iterations=1)
+    with open_store(str(tmp_path / "again")) as store:
+        progress = hold(store, plan)
+
+    assert len(server.ledger) == 3
+    assert (progress.complete, progress.calls) == (1, 3)
 
 
 def _open(place: Path, name: str, **options: str) -> replay.Replay:

@@ -17,6 +17,7 @@ from kgbench.scoring.fences import fenced_blocks
 from kgbench.serve import requests
 from kgbench.signing import keys as signing_keys
 from kgbench.tasks import catalogue, protection, texts
+from kgbench.tools import wording
 from tests.support.families import cases
 
 TRIPLE = "<urn:a> <urn:b> <urn:c> ."
@@ -67,6 +68,13 @@ def test_blocks_of_answers():
     (block,) = fenced_blocks(f"{BOM}```turtle\n{BOM}{TRIPLE} # {BOM}\n```")
 
     assert block.body == f"{TRIPLE} # {BOM}\n"
+
+
+def test_tool_calls():
+    """An answer that is a call of a tool in JSON begins after the mark."""
+    call = '{"tool": "search", "arguments": {}}'
+
+    assert wording.calls(BOM + call) == wording.calls(call) != ()
 
 
 def test_answers():

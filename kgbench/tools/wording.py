@@ -26,6 +26,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from kgbench.characters import BOM
 from kgbench.scoring.fences import fenced_blocks
 from kgbench.tool_calls import Tool, ToolCall, ToolResult, ToolUse
 
@@ -163,6 +164,7 @@ def split_calls(answer: str) -> tuple[str, tuple[ToolCall, ...]]:
 
 def calls(answer: str) -> tuple[ToolCall, ...]:
     """Return the tool calls of an answer in either protocol; empty if it has none."""
+    answer = answer.removeprefix(BOM)
     _, native = split_calls(answer)
     if native:
         beyond = ToolCall("", "", malformed=f"more than {MOST_CALLS} calls in one answer")

@@ -197,14 +197,10 @@ def _parsed(text: str, rdf_format: str) -> Iterator[str]:
     elif rdf_format == "turtle":
         _refuse_tagged_and_typed(text)
     graph = Graph(bind_namespaces="none")
-    graph.parse(data=text, format=_FORMATS[rdf_format])
-    # rdflib resolves relative IRIs against the current folder, which must not be recorded.
-    base = str(graph.absolutize(""))
+    # Otherwise rdflib resolves relative IRIs against the current folder.
+    graph.parse(data=text, format=_FORMATS[rdf_format], publicID=documents.BASE_IRI)
     for triple in graph:
-        subject, predicate, obj = (
-            _term(term).replace(f"<{base}", f"<{documents.BASE_IRI}") for term in triple
-        )
-        yield f"{subject} {predicate} {obj} ."
+        yield f"{' '.join(map(_term, triple))} ."
 
 
 def _refuse_tagged_and_typed(text: str) -> None:
@@ -232,6 +228,6 @@ def _term(term: Node) -> str:
     if isinstance(term, Literal):
         quoted = f'"{str(term).translate(_ESCAPES)}"'
         if term.language:
-            return f"{quoted}@{term.language}"
+            return f"{quoted}@{term.language.lower()}"  # equal in any case, also in rdflib
         return quoted if term.datatype is None else f"{quoted}^^<{term.datatype}>"
     return f"_:{term}" if isinstance(term, BNode) else f"<{term}>"

@@ -45,6 +45,8 @@ def executor(request):
         ("json-ld", json.dumps(NAMED), '<http://e/g> <http://e/b> "x" .'),
         ("json-ld", json.dumps([CONTEXT]), '_:b0 <http://e/b> "x" .'),
         ("turtle", "<a> <http://e/b> <#c> .", "<{0}a> <http://e/b> <{0}#c> ."),
+        ("turtle", "<a> <../b> </c> .", "<{0}a> <{0}b> <{0}c> ."),
+        ("turtle", '<urn:a> <urn:b> "x"@EN .', '<urn:a> <urn:b> "x"@en .'),
         (
             "xml",
             '<?xml version="1.0" encoding="ISO-8859-1"?>\n' + RDF_XML.replace(">x<", ">ä<"),

@@ -25,6 +25,8 @@ REMOVED: Final = '"removed"'
 MOST: Final = 300_000  # triples that a query or update may build, remove or add
 LOADS: Final = "LOAD fetches a document: such an update is never executed"
 NO_CHANGE: Final = "this is neither an update nor a CONSTRUCT query: nothing else is executed"
+PADDING: Final = "\n" + " " * 32
+"""Follows what Oxigraph reads, in which it compares a keyword with as many characters as it has."""
 _TOO_MANY: Final = f"more than {MOST:,} triples are built, removed or added"
 
 Functions = Mapping[ox.NamedNode, Callable[..., ox.Literal | None]]
@@ -66,7 +68,7 @@ def changes(
         "custom_functions": dict(functions),
     }
     if is_construct(text):
-        triples = execute(lambda query: store.query(query, **options), text)
+        triples = execute(lambda query: store.query(query + PADDING, **options), text)
         assert isinstance(triples, ox.QueryTriples)
         return result(
             (ADDED, str(each.subject), str(each.predicate), to_ntriples(each.object), None)
@@ -75,7 +77,7 @@ def changes(
     before = frozenset(store)
     copy = ox.Store()
     copy.bulk_extend(before)
-    execute(lambda update: copy.update(update, **options), text)
+    execute(lambda update: copy.update(update + PADDING, **options), text)
     if len(copy) > len(before) + MOST:
         return QueryResult(COLUMNS, error=_TOO_MANY)
     after = frozenset(copy)

@@ -23,6 +23,7 @@ from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 from kgbench.execution import documents, graph_changes
 from kgbench.execution.engines import TRIPLE, GraphText, QueryEngine, Question, as_rows
+from kgbench.execution.graph_changes import PADDING
 from kgbench.execution.rewriting import FUNCTIONS, execute
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer
@@ -48,6 +49,7 @@ _LONG_STRING = "is not a valid RDF quoted triple object"
 _REIFIER = re.compile(r"~\s*+[\[#]")  # perhaps an anonymous one
 _UNDECLARED = "https://undeclared.invalid/"
 _AT = re.compile(r"error at (\d+):(\d+): (?:expected )?(.*)", re.DOTALL)
+_KEYWORD = re.compile("[A-Z][A-Z0-9_]+")
 _MARK = re.compile(r'(?<![^ ])"[^"\s]+"(?=,|$)')
 _LINE = re.compile(
     r"Parser error (?:at|between) line (\d+) (?:column|between columns) (\d+)[^:]*: "
@@ -154,7 +156,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
                 update = lexer.without_service(update)
             if (refused := graph_changes.refusal(update)) not in {None, graph_changes.NO_CHANGE}:
                 return refused
-            ox.Store().update(update, base_iri=documents.BASE_IRI, prefixes=dict(known))
+            ox.Store().update(update + PADDING, base_iri=documents.BASE_IRI, prefixes=dict(known))
         except documents.RefusedDocument as error:
             return str(error)
         except SyntaxError as error:
@@ -205,7 +207,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
         explanation = explain_scope(query, message, accepts) if match else None
         if match is None or explanation is None:
             return _rephrased(query, message)
-        return f"line {match.group(1)}, column {match.group(2)}: {explanation}"
+        return f"{documents.position_of(query, _offset(query, match))}: {explanation}"
 
     @staticmethod
     def _run(
@@ -219,7 +221,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
             "prefixes": dict(prefixes),
             "custom_functions": dict(functions) if functions else None,
         }
-        return execute(lambda text: store.query(text, **options), query)  # type: ignore[arg-type]
+        return execute(lambda text: store.query(text + PADDING, **options), query)  # type: ignore[arg-type]
 
 
 def _parsed(text: str, rdf_format: str) -> ParsedGraph:
@@ -315,15 +317,26 @@ def _rephrased(query: str, message: str) -> str:
     match = _AT.match(message)
     if match is None:
         return message
-    line, column = int(match.group(1)), int(match.group(2))
-    lines = query.split("\n")
-    rest = lines[line - 1][column - 1 :].split() if line <= len(lines) else []
+    offset = _offset(query, match)
+    rest = query[offset:].split("\n", 1)[0].split()
     stands = f"{_word(rest[0])} stands" if rest else "the line ends"
-    if line >= len(lines) and not rest:
+    if not query[offset:].strip():
         stands = "the query ends"
     marks = list(dict.fromkeys(_MARK.findall(match.group(3))))[:12]
     tail = f" instead of {' or '.join(marks)}" if marks else ""
-    return f"line {line}, column {column}: syntax error, {stands} here{tail}"
+    return f"{documents.position_of(query, offset)}: syntax error, {stands} here{tail}"
+
+
+def _offset(query: str, match: re.Match[str]) -> int:
+    """Return where the error is that a message of the engine is about.
+
+    Where the engine expected a keyword, it names the place after as many characters as that has.
+    """
+    line, column, expected = int(match[1]), int(match[2]), match[3].removeprefix("one of ")
+    items = expected.split(", ")
+    back = min(map(len, items)) if all(map(_KEYWORD.fullmatch, items)) else 0
+    before = sum(len(text) + 1 for text in f"{query}{PADDING}".split("\n")[: line - 1])
+    return min(before + column - 1 - back, len(query))
 
 
 def explain_scope(query: str, message: str, accepts: Callable[[str], bool]) -> str | None:

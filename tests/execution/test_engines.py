@@ -218,6 +218,24 @@ def test_errors_of_queries_name_line_and_column(executor, query):
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT ?x, ?y {}", "line 1, column 8: syntax error, '?x,' stands here"),
+        ("SELECT ?x {} ORDER BY ?x, ?y", "line 1, column 25: syntax error, ',' stands here"),
+        ("SELECT *\n{ FILTER(?x == 1) }", "line 2, column 14: syntax error, '=' stands here"),
+        ("SELECT * { {} UNIN {} } # ä", "line 1, column 15: syntax error, 'UNIN' stands here"),
+        ("SELECT * {} LIMIT 1 LIMIT 2", "line 1, column 21: syntax error, 'LIMIT' stands here"),
+        ("SELECT * { ?x ?y # }", "line 1, column 21: syntax error, the query ends here"),
+        ("INSERT {} WHRE {}", "line 1, column 11: syntax error, 'WHRE' stands here"),
+    ],
+)
+def test_messages_name_the_place_of_an_error(text, message):
+    """A syntax error is where a word stands that is not expected, not after it."""
+    error = engine("oxigraph").check(text, {}, update=text.startswith("INSERT"))
+    assert error.startswith(message)
+
+
+@pytest.mark.parametrize(
     ("query", "good"),
     [
         ("SELECT * { SERVICE SILENT <http://127.0.0.1:9/> { ?s ?p ?o } }", True),

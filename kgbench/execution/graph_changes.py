@@ -18,6 +18,7 @@ from kgbench.execution.rewriting import execute
 from kgbench.model import QueryResult
 from kgbench.rdf import lexer
 from kgbench.rdf.quads import to_ntriples
+from kgbench.rdf.query_text import PADDING
 
 COLUMNS: Final = ("change", "subject", "predicate", "object", "graph")
 ADDED: Final = '"added"'
@@ -25,8 +26,6 @@ REMOVED: Final = '"removed"'
 MOST: Final = 300_000  # triples that a query or update may build, remove or add
 LOADS: Final = "LOAD fetches a document: such an update is never executed"
 NO_CHANGE: Final = "this is neither an update nor a CONSTRUCT query: nothing else is executed"
-PADDING: Final = "\n" + " " * 32
-"""Follows what Oxigraph reads, in which it compares a keyword with as many characters as it has."""
 _TOO_MANY: Final = f"more than {MOST:,} triples are built, removed or added"
 
 Functions = Mapping[ox.NamedNode, Callable[..., ox.Literal | None]]

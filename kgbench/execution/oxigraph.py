@@ -23,13 +23,12 @@ from kgbench.characters import BOM
 from kgbench.errors import EvaluationError
 from kgbench.execution import documents, graph_changes
 from kgbench.execution.engines import TRIPLE, GraphText, QueryEngine, Question, as_rows
-from kgbench.execution.graph_changes import PADDING
 from kgbench.execution.rewriting import FUNCTIONS, execute
 from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer
 from kgbench.rdf.lexer import Kind, tokens
 from kgbench.rdf.quads import to_ntriples
-from kgbench.rdf.query_text import with_well_known
+from kgbench.rdf.query_text import PADDING, error_place, with_well_known
 
 DEEPEST = (
     400  # nested brackets; the engine's recursive parser overflows its stack at thrice as many
@@ -48,8 +47,6 @@ _EVALUATION_ERRORS = (ValueError, OSError, RuntimeError)
 _LONG_STRING = "is not a valid RDF quoted triple object"
 _REIFIER = re.compile(r"~\s*+[\[#]")  # perhaps an anonymous one
 _UNDECLARED = "https://undeclared.invalid/"
-_AT = re.compile(r"error at (\d+):(\d+): (?:expected )?(.*)", re.DOTALL)
-_KEYWORD = re.compile("[A-Z][A-Z0-9_]+")
 _MARK = re.compile(r'(?<![^ ])"[^"\s]+"(?=,|$)')
 _LINE = re.compile(
     r"Parser error (?:at|between) line (\d+) (?:column|between columns) (\d+)[^:]*: "
@@ -203,11 +200,11 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
                 pass  # evaluation began
             return True
 
-        match = _AT.match(message)
-        explanation = explain_scope(query, message, accepts) if match else None
-        if match is None or explanation is None:
+        place = _place(query, message)
+        explanation = None if place is None else explain_scope(query, message, accepts)
+        if place is None or explanation is None:
             return _rephrased(query, message)
-        return f"{documents.position_of(query, _offset(query, match))}: {explanation}"
+        return f"{documents.position_of(query, place)}: {explanation}"
 
     @staticmethod
     def _run(
@@ -309,34 +306,27 @@ def _word(text: str) -> str:
     return f"'{text}'" if len(text) <= _LONGEST_WORD else f"a word of {len(text):,} characters"
 
 
+def _place(query: str, message: str) -> int | None:
+    """Return where in ``query`` the error is, which was read with padding."""
+    place = error_place(query + PADDING, message)
+    return None if place is None else min(place, len(query))
+
+
 def _rephrased(query: str, message: str) -> str:
     """Rephrase a syntax error: its position, the text there, and the marks that are allowed.
 
     The engine also lists classes of characters and some of the allowed keywords, which mislead.
     """
-    match = _AT.match(message)
-    if match is None:
+    place = _place(query, message)
+    if place is None:
         return message
-    offset = _offset(query, match)
-    rest = query[offset:].split("\n", 1)[0].split()
+    rest = query[place:].split("\n", 1)[0].split()
     stands = f"{_word(rest[0])} stands" if rest else "the line ends"
-    if not query[offset:].strip():
+    if not query[place:].strip():
         stands = "the query ends"
-    marks = list(dict.fromkeys(_MARK.findall(match.group(3))))[:12]
+    marks = list(dict.fromkeys(_MARK.findall(message)))[:12]
     tail = f" instead of {' or '.join(marks)}" if marks else ""
-    return f"{documents.position_of(query, offset)}: syntax error, {stands} here{tail}"
-
-
-def _offset(query: str, match: re.Match[str]) -> int:
-    """Return where the error is that a message of the engine is about.
-
-    Where the engine expected a keyword, it names the place after as many characters as that has.
-    """
-    line, column, expected = int(match[1]), int(match[2]), match[3].removeprefix("one of ")
-    items = expected.split(", ")
-    back = min(map(len, items)) if all(map(_KEYWORD.fullmatch, items)) else 0
-    before = sum(len(text) + 1 for text in f"{query}{PADDING}".split("\n")[: line - 1])
-    return min(before + column - 1 - back, len(query))
+    return f"{documents.position_of(query, place)}: syntax error, {stands} here{tail}"
 
 
 def explain_scope(query: str, message: str, accepts: Callable[[str], bool]) -> str | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts of queries: well-known prefixes, dataset clauses, and syntax errors in one sentence.
 
-Engines report where their grammar stopped, often far behind the mistake, and list all tokens that
-they expected. The first undeclared prefix or unknown word up to that position is the mistake.
+Engines report where their grammar stopped, which may be behind the mistake, and list all tokens
+that they expected. The first undeclared prefix or unknown word up to that position is the mistake.
 
 >>> explain_error("SELECT * { ?s foaff:name ?o }", "error at 1:26: expected Prefix not found")
 'the query is not SPARQL: line 1, column 15: prefix foaff: is not declared: did you mean foaf?'
@@ -123,7 +123,10 @@ strlang strlangdir strlen strstarts struuid subject substr sum timezone to tripl
 undef union uri using uuid values version where with year"""
 SPARQL_WORDS: Final = frozenset(_SPARQL.split())
 """The words of SPARQL 1.2 and of the engine, in lower case."""
-_AT: Final = re.compile(r"error at (\d+):(\d+): ")
+PADDING: Final = "\n" + " " * 32
+"""Follows a query that the engine reads, for :func:`error_place`."""
+_AT: Final = re.compile(r"error at (\d+):(\d+): (?:expected )?(?:one of )?(.*)", re.DOTALL)
+_KEYWORD: Final = re.compile("[A-Z][A-Z0-9_]+")
 _SHOWN: Final = 40  # characters before a syntax error
 
 
@@ -133,22 +136,34 @@ def with_known_prefixes(query: str) -> str:
     return "".join(f"PREFIX {prefix}: <{KNOWN_PREFIXES[prefix]}> " for prefix in missing) + query
 
 
+def error_place(text: str, message: str) -> int | None:
+    """Return where in ``text`` the error is that a message of the engine is about.
+
+    The engine compares an expected keyword with as many characters, and names the place after
+    them, or the end of the text. A text that ends in :data:`PADDING` has enough characters.
+    """
+    match = _AT.search(message)
+    if match is None:
+        return None
+    before = sum(len(line) + 1 for line in text.split("\n")[: int(match[1]) - 1])
+    place, expected = before + int(match[2]) - 1, match[3].split(", ")
+    if place < len(text) and all(map(_KEYWORD.fullmatch, expected)):
+        place -= min(map(len, expected))
+    return place
+
+
 def explain_error(query: str, message: str, *, kind: str = "query", preamble: str = "") -> str:
     """Return a sentence with the line, column and nearest name of a syntax error in ``query``.
 
     ``message`` is the engine's, which is kept if it has no position and nothing else is found.
     ``preamble`` is what the engine read before ``query``; ``kind`` is ``query`` or ``update``.
     """
-    match = _AT.search(message)
-    end = len(query)
-    if match is not None:
-        read = (preamble + query).split("\n")
-        start = sum(len(line) + 1 for line in read[: int(match[1]) - 1])
-        end = min(max(start + int(match[2]) - 1 - len(preamble), 0), end)
+    place = error_place(preamble + query, message)
+    end = len(query) if place is None else min(max(place - len(preamble), 0), len(query))
     mistake = _first_mistake(query, end)
     if mistake is not None:
         position, problem = mistake
-    elif match is None:
+    elif place is None:
         return message
     else:
         before = _last_words(query[:end].rpartition("\n")[2])

@@ -226,11 +226,12 @@ def test_errors_of_queries_name_line_and_column(executor, query):
         ("SELECT * { {} UNIN {} } # ä", "line 1, column 15: syntax error, 'UNIN' stands here"),
         ("SELECT * {} LIMIT 1 LIMIT 2", "line 1, column 21: syntax error, 'LIMIT' stands here"),
         ("SELECT * { ?x ?y # }", "line 1, column 21: syntax error, the query ends here"),
+        ("SELECT ?x (COUNT(?x) AS ?n) {}", "line 1, column 31: error of scope, SELECT names a"),
         ("INSERT {} WHRE {}", "line 1, column 11: syntax error, 'WHRE' stands here"),
     ],
 )
 def test_messages_name_the_place_of_an_error(text, message):
-    """A syntax error is where a word stands that is not expected, not after it."""
+    """An error is where a word stands that is not expected, not after it, or at the end."""
     error = engine("oxigraph").check(text, {}, update=text.startswith("INSERT"))
     assert error.startswith(message)
 

@@ -231,6 +231,16 @@ def test_shipped_prices_are_for_the_providers_own_service(spec, known):
     assert (found is not None) == known
 
 
+def test_a_snapshot_with_a_price_of_its_own_has_it():
+    """A dated snapshot has the price of its alias, unless it is declared itself."""
+    entries = spending.declared_prices()
+    prices = [
+        spending.price_of(config.model_setup(f"openai:gpt-4o{date}"), entries).input
+        for date in ("", "-2024-08-06", "-2024-05-13")
+    ]
+    assert prices[0] == prices[1] < prices[2]
+
+
 def test_the_newest_price_counts_and_cached_tokens_have_their_own(server, tmp_path):
     """Of several prices the latest until today is used; cached tokens cost what they declare."""
     path = tmp_path / "prices.ttl"

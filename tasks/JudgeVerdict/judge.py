@@ -19,7 +19,7 @@ _VERDICT = re.compile(
     r" {0,3}(?:#{1,6}[ \t]+)?[*_`]*VERDICT[*_`]*[ \t]*:[*_` \t]*([A-Za-z-]{1,40})[*_`. \t]*"
 )
 _LINE_END = re.compile(r"\r\n|\n|\r")  # those of Markdown; str.splitlines has eight more
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 _LONGEST = 400  # characters of the line with a verdict
 
 

@@ -14,7 +14,7 @@ EVALUATED = """
     SELECT ?outcome ?decided {
       GRAPH ?pass {
         ?evaluation <https://w3id.org/kgbench/ns#outcome> ?outcome ;
-          <https://w3id.org/kgbench/metric/JudgeVerdict/2/decided> ?decided .
+          <https://w3id.org/kgbench/metric/JudgeVerdict/3/decided> ?decided .
       }
     }"""
 

@@ -222,6 +222,7 @@ UNICODE_LINE_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
         ("### VERDICT: cannot-tell", "cannot-tell"),
         ("The end:\r\nVERDICT: right\r\n", "right"),
         ("```\nVERDICT: right\n```\nVERDICT: wrong", "wrong"),
+        ("```SELECT *``` lacks a group.\nVERDICT: wrong", "wrong"),
         ("The answer says VERDICT: right\nand is silly.\nVERDICT: wrong", "wrong"),
         ("VERDICT: right\nThat was my verdict.", None),
         ("I would say VERDICT: right", None),

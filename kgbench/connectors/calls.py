@@ -41,7 +41,7 @@ from kgbench.net.limits import (
 from kgbench.rdf.declared import shipped
 from kgbench.secrets import SecretDetector, detector, scrub
 from kgbench.tool_calls import ToolCall
-from kgbench.tools.wording import with_calls
+from kgbench.tools.wording import with_calls, with_unread_call
 from kgbench.vocab import DCTERMS, KGB, RDFS, SH, SKOS
 
 _YEAR = 365 * 86400.0
@@ -130,9 +130,8 @@ def ended(
     :class:`~kgbench.errors.ProviderError` if the answer must not be judged.
     """
     sign = declared(Kind.ENDING, reason or "")
-    if sign is not None and sign.meaning is Meaning.UNREADABLE_CALL and not calls:
-        calls = [ToolCall("", said, malformed=f"the provider could not read the call ({reason})")]
-    text = with_calls(text, calls)
+    is_unread = sign is not None and sign.meaning is Meaning.UNREADABLE_CALL and not calls
+    text = with_unread_call(text, reason or "", said) if is_unread else with_calls(text, calls)
     if not reason:
         if not text:
             raise ProviderError("the response has neither content nor a reason of its ending")
@@ -330,13 +329,15 @@ class Caller:
         wait: float | None = None,
         request_id: str | None = None,
     ) -> Reply:
-        """Return a refused reply if an error means one, else raise the error that it means."""
+        """Return the reply that an error means, refused or an unread call, else raise the error."""
         sign = self.sign(said, status)
-        if sign is not None and sign.meaning is Meaning.REFUSED:
+        if sign is not None and sign.meaning in _OUTCOMES:
             codes = (code for code in said.codes if declared(Kind.CODE, code) is sign)
             reason = next(codes, said.message)
-            refused = Reply("", finish_reason=reason, request_id=request_id)
-            return self.clean(replace(refused, outcome=Outcome.REFUSED))
+            outcome = _OUTCOMES[sign.meaning]
+            text = "" if outcome else with_unread_call("", reason, said.message)
+            answered = Reply(text, finish_reason=reason, request_id=request_id)
+            return self.clean(replace(answered, outcome=outcome))
         advice = f" ({sign.advice})" if sign is not None and sign.advice else ""
         raise error_of(
             sign and sign.meaning,
@@ -348,8 +349,7 @@ class Caller:
     def sign(self, said: ErrorBody, status: int | None = None) -> Sign | None:
         """Return the declared sign of an error, looked for in the server's own words only."""
         # All phrases have spaces, so that other names cannot be taken for one.
-        names = [self.model] if " " in self.model else []
-        return sign_of(said, status, names)
+        return sign_of(said, status, [self.model] if " " in self.model else ())
 
     def json(self, text: str | bytes) -> Json:
         """Parse ``text`` as JSON; raises :class:`~kgbench.errors.ProviderError` if it is not JSON.

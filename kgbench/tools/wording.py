@@ -156,6 +156,12 @@ def with_calls(text: str, native_calls: Sequence[ToolCall]) -> str:
     return "\n".join(parts)
 
 
+def with_unread_call(text: str, reason: str, said: str) -> str:
+    """Append a call that the provider could not read, with what is ``said`` about it."""
+    why = f"the provider could not read the call ({reason})"
+    return with_calls(text, [ToolCall("", said, malformed=why)])
+
+
 def split_calls(answer: str) -> tuple[str, tuple[ToolCall, ...]]:
     """Split an answer into its text and its calls, the inverse of :func:`with_calls`."""
     text, blocks = _split(answer, "tool_call")

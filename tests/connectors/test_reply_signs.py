@@ -93,6 +93,10 @@ def _is_raised(meaning: Meaning, ask: Callable[[], Reply]) -> None:
     """Check that ``ask`` gives what a reply with this meaning is."""
     if meaning is Meaning.REFUSED:
         assert ask().outcome is Outcome.REFUSED
+    elif meaning is Meaning.UNREADABLE_CALL:
+        reply = ask()
+        assert [call.arguments for call in calls(reply.text)] == ["no"]
+        assert reply.outcome is None
     else:
         with pytest.raises(ERRORS[meaning]) as raised:
             ask()

@@ -18,7 +18,6 @@ from kgbench.execution.rewriting import execute
 from kgbench.model import QueryResult
 from kgbench.rdf import lexer
 from kgbench.rdf.quads import to_ntriples
-from kgbench.rdf.query_text import PADDING
 
 COLUMNS: Final = ("change", "subject", "predicate", "object", "graph")
 ADDED: Final = '"added"'
@@ -67,7 +66,7 @@ def changes(
         "custom_functions": dict(functions),
     }
     if is_construct(text):
-        triples = execute(lambda query: store.query(query + PADDING, **options), text)
+        triples = execute(lambda query: store.query(query, **options), text)
         assert isinstance(triples, ox.QueryTriples)
         return result(
             (ADDED, str(each.subject), str(each.predicate), to_ntriples(each.object), None)
@@ -76,7 +75,7 @@ def changes(
     before = frozenset(store)
     copy = ox.Store()
     copy.bulk_extend(before)
-    execute(lambda update: copy.update(update + PADDING, **options), text)
+    execute(lambda update: copy.update(update, **options), text)
     if len(copy) > len(before) + MOST:
         return QueryResult(COLUMNS, error=_TOO_MANY)
     after = frozenset(copy)

@@ -28,7 +28,7 @@ from kgbench.model import ParsedGraph, QueryResult
 from kgbench.rdf import lexer
 from kgbench.rdf.lexer import Kind, tokens
 from kgbench.rdf.quads import to_ntriples
-from kgbench.rdf.query_text import PADDING, error_place, with_well_known
+from kgbench.rdf.query_text import error_place, with_well_known
 
 DEEPEST = (
     400  # nested brackets; the engine's recursive parser overflows its stack at thrice as many
@@ -153,7 +153,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
                 update = lexer.without_service(update)
             if (refused := graph_changes.refusal(update)) not in {None, graph_changes.NO_CHANGE}:
                 return refused
-            ox.Store().update(update + PADDING, base_iri=documents.BASE_IRI, prefixes=dict(known))
+            ox.Store().update(update, base_iri=documents.BASE_IRI, prefixes=dict(known))
         except documents.RefusedDocument as error:
             return str(error)
         except SyntaxError as error:
@@ -200,7 +200,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
                 pass  # evaluation began
             return True
 
-        place = _place(query, message)
+        place = error_place(query, message)
         explanation = None if place is None else explain_scope(query, message, accepts)
         if place is None or explanation is None:
             return _rephrased(query, message)
@@ -218,7 +218,7 @@ class OxigraphExecutor(QueryEngine[ox.Store]):
             "prefixes": dict(prefixes),
             "custom_functions": dict(functions) if functions else None,
         }
-        return execute(lambda text: store.query(text + PADDING, **options), query)  # type: ignore[arg-type]
+        return execute(lambda text: store.query(text, **options), query)  # type: ignore[arg-type]
 
 
 def _parsed(text: str, rdf_format: str) -> ParsedGraph:
@@ -255,7 +255,7 @@ def _update_error(update: str, message: str, known: Mapping[str, str]) -> str:
     missing = lexer.undeclared(update, known)
     if missing and "Prefix not found" in message:
         return f"the prefix '{missing[0]}:' is not declared"
-    return _rephrased(update, message)
+    return _rephrased(update, message, update=not graph_changes.is_construct(update))
 
 
 def ox_format(rdf_format: str) -> ox.RdfFormat:
@@ -306,18 +306,12 @@ def _word(text: str) -> str:
     return f"'{text}'" if len(text) <= _LONGEST_WORD else f"a word of {len(text):,} characters"
 
 
-def _place(query: str, message: str) -> int | None:
-    """Return where in ``query`` the error is, which was read with padding."""
-    place = error_place(query + PADDING, message)
-    return None if place is None else min(place, len(query))
-
-
-def _rephrased(query: str, message: str) -> str:
+def _rephrased(query: str, message: str, *, update: bool = False) -> str:
     """Rephrase a syntax error: its position, the text there, and the marks that are allowed.
 
     The engine also lists classes of characters and some of the allowed keywords, which mislead.
     """
-    place = _place(query, message)
+    place = error_place(query, message, update=update)
     if place is None:
         return message
     rest = query[place:].split("\n", 1)[0].split()

@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+import pyoxigraph as ox
+
 from kgbench.errors import closest
 from kgbench.rdf import lexer
 from kgbench.rdf.lexer import Kind, Token
@@ -123,10 +125,10 @@ strlang strlangdir strlen strstarts struuid subject substr sum timezone to tripl
 undef union uri using uuid values version where with year"""
 SPARQL_WORDS: Final = frozenset(_SPARQL.split())
 """The words of SPARQL 1.2 and of the engine, in lower case."""
-PADDING: Final = "\n" + " " * 32
-"""Follows a query that the engine reads, for :func:`error_place`."""
 _AT: Final = re.compile(r"error at (\d+):(\d+): (?:expected )?(?:one of )?(.*)", re.DOTALL)
 _KEYWORD: Final = re.compile("[A-Z][A-Z0-9_]+")
+_BASE: Final = "https://document.invalid/"
+_GAP: Final = 32  # spaces, more than the longest keyword
 _SHOWN: Final = 40  # characters before a syntax error
 
 
@@ -136,20 +138,45 @@ def with_known_prefixes(query: str) -> str:
     return "".join(f"PREFIX {prefix}: <{KNOWN_PREFIXES[prefix]}> " for prefix in missing) + query
 
 
-def error_place(text: str, message: str) -> int | None:
+def error_place(text: str, message: str, *, update: bool = False) -> int | None:
     """Return where in ``text`` the error is that a message of the engine is about.
 
-    The engine compares an expected keyword with as many characters, and names the place after
-    them, or the end of the text. A text that ends in :data:`PADDING` has enough characters.
+    The engine compares an expected keyword with as many characters, and names the place after them
+    unless another reading came as far. So it reads the text again, with wide gaps, and with an end
+    that no text has, because nothing may be executed.
     """
-    match = _AT.search(message)
-    if match is None:
+    if _AT.search(message) is None:
         return None
-    before = sum(len(line) + 1 for line in text.split("\n")[: int(match[1]) - 1])
+    pieces = [token.text for token in lexer.tokens(text + "\n")]
+    wide = "".join(piece + _gap(piece) for piece in pieces) + "]"
+    prefixes = dict.fromkeys(lexer.undeclared(text, {}), _BASE)
+    store = ox.Store()
+    try:
+        (store.update if update else store.query)(wide, base_iri=_BASE, prefixes=prefixes)
+    except SyntaxError as error:
+        message = str(error)
+    match = _AT.search(message)
+    assert match is not None
+    before = sum(len(line) + 1 for line in wide.split("\n")[: int(match[1]) - 1])
     place, expected = before + int(match[2]) - 1, match[3].split(", ")
-    if place < len(text) and all(map(_KEYWORD.fullmatch, expected)):
+    if all(map(_KEYWORD.fullmatch, expected)):
         place -= min(map(len, expected))
-    return place
+    return min(_narrowed(place, pieces), len(text))
+
+
+def _gap(piece: str) -> str:
+    return _GAP * " " if piece.isspace() or piece in "(}" else ""
+
+
+def _narrowed(place: int, pieces: list[str]) -> int:
+    """Return ``place`` in a text of ``pieces`` with gaps as that in the text without them."""
+    start = 0
+    for piece in pieces:
+        if place <= len(piece):
+            break
+        start += len(piece)
+        place = max(place - len(piece) - len(_gap(piece)), 0)
+    return start + place
 
 
 def explain_error(query: str, message: str, *, kind: str = "query", preamble: str = "") -> str:
@@ -158,7 +185,7 @@ def explain_error(query: str, message: str, *, kind: str = "query", preamble: st
     ``message`` is the engine's, which is kept if it has no position and nothing else is found.
     ``preamble`` is what the engine read before ``query``; ``kind`` is ``query`` or ``update``.
     """
-    place = error_place(preamble + query, message)
+    place = error_place(preamble + query, message, update=kind == "update")
     end = len(query) if place is None else min(max(place - len(preamble), 0), len(query))
     mistake = _first_mistake(query, end)
     if mistake is not None:

@@ -227,6 +227,8 @@ def test_errors_of_queries_name_line_and_column(executor, query):
         ("SELECT * {} LIMIT 1 LIMIT 2", "line 1, column 21: syntax error, 'LIMIT' stands here"),
         ("SELECT * { ?x ?y # }", "line 1, column 21: syntax error, the query ends here"),
         ("SELECT ?x (COUNT(?x) AS ?n) {}", "line 1, column 31: error of scope, SELECT names a"),
+        ("SELECT * { FILTER (?x FOO 1) }", "line 1, column 23: syntax error, 'FOO' stands here"),
+        ("INSERT DATA {}\nLIMIT 1", "line 2, column 1: syntax error, 'LIMIT' stands here"),
         ("INSERT {} WHRE {}", "line 1, column 11: syntax error, 'WHRE' stands here"),
     ],
 )

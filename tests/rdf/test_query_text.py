@@ -36,7 +36,7 @@ LONG = f"<http://example.org/{'long' * 10}>"
         ("SELECT ?s { ?s ?p ?o } ORDERED BY ?s", (1, 24), "'ORDERED' is no word of SPARQL"),
         ("SELECT * { ?s kgb:p ?o", (1, 23), "syntax error after 'SELECT * { ?s kgb:p ?o'"),
         (f"ASK {{ ?s ?p {LONG}", (1, 74), f"syntax error after '{LONG}'"),
-        ("SELECT * { # no foo:bar here\n ?s a }", (2, 8), "syntax error after '?s a }'"),
+        ("SELECT * { # no foo:bar here\n ?s a }", (2, 7), "syntax error after '?s a'"),
     ],
 )
 def test_the_first_mistake_is_named(text, position, problem):

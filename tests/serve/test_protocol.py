@@ -325,7 +325,7 @@ def test_error_has_its_position(client):
     response = client.get("/sparql", params={"query": "SELECT * {\n ?s ?p }"})
 
     assert 400 == response.status_code
-    assert "line 2, column 9: syntax error" in response.text
+    assert "line 2, column 8: syntax error" in response.text
 
     response = client.get("/sparql", params={"query": "SELECT * { ?s foaff:x ?o . ?o ?p 1 }"})
     assert "line 1, column 15: prefix foaff: is not declared: did you mean foaf?" in response.text

@@ -17,6 +17,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
@@ -107,8 +108,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.external)
 
 
-def pytest_collection_finish() -> None:
-    """Let the garbage collector skip what was loaded for collection, which lives until the end."""
+@pytest.hookimpl(tryfirst=True)  # before workers report to the process that distributes tests
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Run the files that cost most first, so that nothing waits for one of them at the end.
+
+    Of files without wide tests, those with few tests take longest. Objects loaded for collection
+    live until the end, so the garbage collector skips them.
+    """
+    from tests import costs  # pytest rewrites what it loads as a plugin before it is imported
+
+    known = costs.by_node(costs.listed()["wide"])
+    cost: defaultdict[Path, float] = defaultdict(float)
+    for item in session.items:
+        cost[item.path] += known.get(item.nodeid, 0)
+    tests = Counter(item.path for item in session.items)
+    session.items.sort(key=lambda item: (-cost[item.path], tests[item.path]))
     gc.collect()
     gc.freeze()
     runner = sys.modules.get("typer.testing")

@@ -213,18 +213,6 @@ class Tiers:
             items[:] = kept
             self.config.hook.pytest_deselected(items=left)
 
-    @pytest.hookimpl(tryfirst=True)  # before workers report to the process that distributes tests
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Run the files that cost most first, so that nothing waits for one of them at the end.
-
-        Of files without wide tests, those with few tests take longest.
-        """
-        listed_costs, tests = by_node(listed()["wide"]), Counter(i.path for i in session.items)
-        cost: defaultdict[Path, float] = defaultdict(float)
-        for item in session.items:
-            cost[item.path] += listed_costs.get(item.nodeid, 0)
-        session.items.sort(key=lambda item: (-cost[item.path], tests[item.path]))
-
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Hand the measurements to the process that distributes tests, or keep them there."""
         worker = getattr(session.config, "workeroutput", None)

@@ -155,8 +155,8 @@ def error_place(text: str, message: str, *, update: bool = False) -> int | None:
         (store.update if update else store.query)(wide, base_iri=_BASE, prefixes=prefixes)
     except SyntaxError as error:
         message = str(error)
-    match = _AT.search(message)
-    assert match is not None
+    if (match := _AT.search(message)) is None:
+        return None
     before = sum(len(line) + 1 for line in wide.split("\n")[: int(match[1]) - 1])
     place, expected = before + int(match[2]) - 1, match[3].split(", ")
     if all(map(_KEYWORD.fullmatch, expected)):

@@ -8,6 +8,7 @@ contexts inside ``@nest``).
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -105,7 +106,10 @@ def _process(work: Callable[[], T]) -> T:
     from pyld import jsonld
 
     try:
-        return work()
+        with warnings.catch_warnings():
+            # Terms such as "@x" are ignored, as JSON-LD 1.1 demands: no news for a terminal.
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return work()
     except jsonld.JsonLdError as error:
         raise IllFormedJsonLd(_error_message(error)) from error
     except RecursionError as error:

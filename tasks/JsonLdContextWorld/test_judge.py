@@ -75,10 +75,14 @@ def test_oxigraph_agrees_with_pyld():
 
 
 def test_a_context_may_be_put_otherwise():
-    """Compact IRIs and several contexts are as good, because only the triples count."""
+    """Compact IRIs and several contexts are as good, because only the triples count.
+
+    Terms like keywords are ignored, without a warning, which would be an error here.
+    """
     (case,) = cases(f"{NAME}-natural-1", 1)
     short = json.loads(case.data["context"].replace(NAMESPACE, "w:"))["@context"]
-    verdict = judged(case, {"@context": [{"w": NAMESPACE, "name": "w:other"}, short]})
+    more = {"w": NAMESPACE, "name": "w:other", "@later": "w:other"}
+    verdict = judged(case, {"@context": [more, short]})
 
     assert verdict.scores["exact"] == 1.0, verdict.infos
 

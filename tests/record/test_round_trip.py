@@ -118,9 +118,7 @@ def begin(store: EmbeddedStore) -> tuple[Recorder, Dialogue]:
     execution = recorder.execution_iri(MODEL.label, TASK.label)
     source = {"name": "a-file", "digest": digest("a file")}
     dialogue = Dialogue(
-        iri=recorder.dialogue_iri(
-            recorder.execution_iri(MODEL.label, TASK.label), 7, digest("a plan")
-        ),
+        iri=recorder.dialogue_iri(execution, 7, digest("a plan")),
         run=recorder.run,
         model=MODEL.iri,
         task=TASK.iri,

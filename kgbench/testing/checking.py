@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import islice
 from pathlib import Path
 
 from kgbench.errors import ResourceError, TaskError, nearest
@@ -26,7 +25,8 @@ from kgbench.testing.packages import PROJECT, Source, entry_points, importable_f
 HOSTILE_ANSWERS = 200
 LIMITS = JudgeLimits(seconds=10.0)
 
-_MOST_CASES = 200  # of a task class
+_MOST_CASES = 100  # of a task class, shared by its tasks
+_MOST_OF_A_TASK = 20
 _JUDGED_TWICE = 30  # hostile answers, to see whether verdicts are reproducible
 _LISTED = 5  # most files that a message lists
 _SHOWN = 40  # characters of an answer in a message
@@ -164,10 +164,10 @@ def _check_wheel(source: Source, wheel: Mapping[str, bytes] | Fault | str) -> Ch
 
 def _all_cases(task_class: TaskClass, module: TaskModule) -> tuple[list[Case], tuple[Fault, ...]]:
     try:
-        cases = list(islice(contract.all_cases(task_class, module), _MOST_CASES))
+        share = max(1, _MOST_CASES // len(contract.tasks(task_class)))
+        return contract.all_cases(task_class, module, min(share, _MOST_OF_A_TASK)), ()
     except Exception as error:  # noqa: BLE001 - code of the author may raise anything
         return [], (Fault(_raised_message("cases()", error)),)
-    return cases, ()
 
 
 def _prompts(

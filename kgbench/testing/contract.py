@@ -54,7 +54,7 @@ FEEDBACK = frozenset(("syntax", "content", "format", "empty-result"))
 Judge = Callable[[Sequence[JudgeRequest]], Sequence[Verdict]]
 
 
-def all_cases(task_class: TaskClass, module: TaskModule, count: int = 20) -> list[Case]:
+def all_cases(task_class: TaskClass, module: TaskModule, count: int) -> list[Case]:
     """Return the cases of all labelled tasks of a class, at most ``count`` of each task."""
     return [case for task in tasks(task_class) for case in module.cases(task, SUITE, 7, count)]
 

@@ -151,7 +151,7 @@ SHAPE_FILES = {
         "policies.ttl",
     ),
     "queries": ("queries.ttl",),
-    "tasks": ("tasks.ttl",),
+    "tasks": ("tasks.ttl", "judged-tasks.ttl"),
     "datasets": ("datasets.ttl",),
     "published": ("published.ttl",),
     "companions": ("companions.ttl",),

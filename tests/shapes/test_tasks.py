@@ -43,7 +43,7 @@ def test_faulty_description_is_refused() -> None:
         if quad.predicate not in (ox.NamedNode(KGB.defaultValue), ox.NamedNode(KGB.mainMetric))
     ]
     found = report(spoilt, "tasks")
-    assert any("shapes/MainMetric" in line for line in found)
+    assert any("kgb:mainMetric" in line for line in found)
     assert any("kgb:defaultValue" in line for line in found)
 
 
